@@ -105,7 +105,7 @@ fn print(way: &str, base: &[u8], head: &[u8]) -> Result<(), Box<dyn Error>> {
             let (base, head) = (charset::decode(base, None).text, charset::decode(head, None).text);
             let diff = TextDiff::between(base, head, LineOptions::default());
             if way == "words" {
-                format!("{:?}", BodyDiff::new("b", "h").with_words(&diff))
+                format!("{:?}", BodyDiff::new("b", "h").with_changes(&diff, diff.changes(), true, |_| None))
             } else {
                 plain_text(&unified(&diff, &DiffView { words: false, longest: None, ..DiffView::default() }))
             }

@@ -104,6 +104,8 @@ fn a_long_version_run_answers_as_the_model() {
         assert_eq!(catalog.captures_in(&id, ListCursor { after, limit: 3 }).unwrap(), whole[5..8]);
         assert_eq!(catalog.captures_at_path(&id, "/3").unwrap(), model.captures_at_path(&id, "/3").unwrap());
     }
+    let urls: Vec<String> = (0..PAGE_COUNT).map(url).collect();
+    compare::assert_same_one_by_one(&catalog, &urls.iter().map(String::as_str).collect::<Vec<_>>());
     for page in 0..PAGE_COUNT {
         let url = url(page);
         let wanted = VersionFilter { url: Some(url.clone()), ..VersionFilter::default() };

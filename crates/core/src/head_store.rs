@@ -21,6 +21,9 @@ pub trait HeadStore: Send + Sync {
 
     /// Points HEAD to a version, wherever it is now, even if it cannot be read.
     fn repair(&self, to: VersionId) -> Result<(), HeadError>;
+
+    /// Makes HEAD name no version, wherever it is now, even if it cannot be read.
+    fn clear(&self) -> Result<(), HeadError>;
 }
 
 /// An error of HEAD.

@@ -3,9 +3,9 @@
 //! Owns the folder and everything in it: the database, the bodies beside it in any of three
 //! layouts, and the other files. Does not know silos, varve's catalog, the network, the clock or
 //! terminals: the caller hands in downloads with their time, and reports are data. The rules of
-//! patterns and aliases are in `varve_core`, because plans use them too. The words are Crystal's, and
-//! callers translate them: a *resource* is a URL, a *revision* is one download of it, a *body* is its
-//! bytes.
+//! patterns and aliases are in `varve_core`, because plans use them too. The words are Crystal's,
+//! and callers translate them: a *resource* is a URL, a *revision* is one download of it, a *body*
+//! is its bytes.
 //!
 //! | part | module |
 //! | --- | --- |

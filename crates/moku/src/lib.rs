@@ -1,8 +1,9 @@
 //! Moku sites: the database `.moku/moku.db`, the paths, HEAD, and the form of files in a tree.
 //!
-//! Owns the tables of Moku (`sql/tables.sql`) and, beside them, tables of varve (`varve_…`) for
-//! values that Moku has no column for: tags, records, lengths, runs, verdicts. Sites of every era
-//! are read. Only the current schema is written; an earlier one is upgraded when the caller asks.
+//! Owns the tables of Moku (`sql/moku_tables.sql`) and, beside them, tables of varve (`varve_…`)
+//! for values that Moku has no column for: tags, records, lengths, runs, verdicts. Sites of every
+//! era are read. Only the current schema is written; an earlier one is upgraded when the caller
+//! asks.
 //!
 //! Implements the seam of [`varve_core::catalog`], and knows neither silos nor the catalog of an
 //! archive. Times are whole seconds. Headers are returned as they were stored: Moku normalises and
@@ -137,8 +138,8 @@ impl MokuCatalog {
         self.query(|connection| audit_scores::audit_scores(connection, rules, report))
     }
 
-    /// Stores the scores of the snapshots of a version by some rules, unless `is_known` and each has a
-    /// row already.
+    /// Stores the scores of the snapshots of a version by some rules, unless `is_known` and each
+    /// has a row already.
     pub fn store_snapshot_scores(
         &self,
         (version, rules, time): (&VersionId, &str, Moment),

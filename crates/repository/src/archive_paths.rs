@@ -1,8 +1,8 @@
 //! The paths in an archive, and how to find an archive.
 //!
 //! This module only builds paths; except for existence checks it touches no file. Files are opened
-//! through [`ArchivePaths::files`], which follows no link below the archive's folder. An archive is a
-//! folder that contains `varve.toml`; everything else may be missing and is created when it is
+//! through [`ArchivePaths::files`], which follows no link below the archive's folder. An archive is
+//! a folder that contains `varve.toml`; everything else may be missing and is created when it is
 //! first needed.
 
 use std::fmt;
@@ -55,11 +55,11 @@ impl ArchivePaths {
         Self { root: root.to_owned(), files: RootedFiles::new(root), disk, caches: None, substitute: None }
     }
 
-    /// The paths of an archive in a folder of this one. No link is followed on the way from this one
-    /// to it.
+    /// The paths of an archive in a folder of this one. No link is followed on the way from this
+    /// one to it.
     pub(crate) fn inside(&self, folder: &Path) -> Self {
-        let disk = Arc::new(LocalDisk::new(self.files.root()));
-        Self { root: folder.to_owned(), files: self.files.clone(), disk, caches: None, substitute: None }
+        let (files, disk) = (self.files.clone(), Arc::clone(&self.disk));
+        Self { root: folder.to_owned(), files, disk, caches: None, substitute: None }
     }
 
     /// The files of the archive, by the paths that this value returns.
@@ -137,7 +137,7 @@ impl ArchivePaths {
 
     /// The catalog, which can be rebuilt from the silos.
     pub fn catalog(&self) -> PathBuf {
-        self.cache_root().join("catalog.db")
+        self.cache_root().join(CATALOG_FILE)
     }
 
     /// The file that names the parent of the next version.
@@ -187,6 +187,9 @@ impl ArchivePaths {
         matches!(self.files.entry(&self.settings()), Ok(Some(_)))
     }
 }
+
+/// The name of the catalog.
+pub(crate) const CATALOG_FILE: &str = "catalog.db";
 
 /// The name of the temporary folder.
 pub const TEMPORARY_FOLDER: &str = "tmp";

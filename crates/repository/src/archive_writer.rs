@@ -86,7 +86,7 @@ impl ArchiveWriter {
         let temporary = root.make_folders(TEMPORARY_FOLDER).map_err(failed)?;
         let lock = backends.lock().take(&opening.holder)?;
         // Must come first: `empty` would remove the files prepared for the swap.
-        finish_pending_swap(layout)?;
+        finish_pending_swap(&backends)?;
         empty(&temporary).map_err(failed)?;
         Ok(lock)
     }

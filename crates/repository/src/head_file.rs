@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use varve_core::VersionId;
 use varve_core::head_store::{HeadError, HeadStore};
 use varve_file::RootedFiles;
+use varve_store::steps::step;
 
 use crate::atomic_replace::replace;
 
@@ -59,6 +60,12 @@ impl HeadStore for FileHead {
 
     fn repair(&self, to: VersionId) -> Result<(), HeadError> {
         self.write(to)
+    }
+
+    fn clear(&self) -> Result<(), HeadError> {
+        step("remove", &self.head);
+        let failed = |source| HeadError::Write { place: self.head.clone(), source };
+        self.files.remove(&self.head).map_err(failed)
     }
 }
 

@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use rusqlite::{Connection, Row};
-use varve_core::catalog::{CatalogResult, CatalogRow, Removal};
+use varve_core::catalog::{CatalogResult, CatalogRow, Removal, UrlMatch};
 use varve_core::history::{Capture, CaptureFilter, ListCursor, StoredScore, TimeOrder};
 use varve_core::{BodyId, RecordId, VersionId};
 
@@ -165,6 +165,27 @@ pub trait CaptureTables {
         order: TimeOrder,
         cursor: ListCursor<&Capture>,
     ) -> SqlResult<Vec<Capture>>;
+
+    /// For each URL at most `limit` captures, newest first. The default reads one URL after the
+    /// other; a layout that crawls ask reads all of them together.
+    fn newest_captures(
+        connection: &Connection,
+        urls: &[&str],
+        matching: UrlMatch,
+        limit: usize,
+    ) -> SqlResult<Vec<Vec<Capture>>> {
+        let (filter, newest) = (CaptureFilter::default(), TimeOrder::NewestFirst);
+        let find = |url: &&str| {
+            let spellings = match matching {
+                UrlMatch::Exact => Vec::new(),
+                UrlMatch::SamePage => Self::spellings_of(connection, url)?,
+            };
+            let others = spellings.iter().map(String::as_str).filter(|other| other != url);
+            let urls: Vec<&str> = std::iter::once(*url).chain(others).collect();
+            Self::captures_of_any(connection, &urls, &filter, newest, ListCursor::first(limit))
+        };
+        urls.iter().map(find).collect()
+    }
 
     /// The captures of several URLs in a version, by time.
     fn captures_of_any_in(

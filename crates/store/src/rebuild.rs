@@ -184,8 +184,8 @@ pub fn build_index_elsewhere(
     Ok(())
 }
 
-/// Adds the records of a silo to the index and passes them to `scanned`, up to the last complete one.
-/// Returns those behind it.
+/// Adds the records of a silo to the index and passes them to `scanned`, up to the last complete
+/// one. Returns those behind it.
 fn index_silo(
     source: &dyn ReadAt,
     number: u32,

@@ -256,7 +256,7 @@ fn a_sealed_silo_that_can_be_written_to_is_named() {
 }
 
 #[test]
-fn a_record_that_lies_about_itself_is_named() {
+fn a_record_with_a_false_header_is_reported() {
     let root = tempfile::tempdir().expect("a folder");
     let kept = filled(root.path());
     // A valid member in the place of another of the same store: only its id reveals it.
@@ -341,7 +341,7 @@ fn a_store_whose_index_is_gone_can_be_written_to_again() {
 }
 
 #[test]
-fn a_record_that_was_promised_is_never_cut_off() {
+fn an_acknowledged_record_is_never_truncated() {
     let root = tempfile::tempdir().expect("a folder");
     let writer = open(root.path(), 1 << 20, Packing::Gzip);
     let first = store(&writer, &noise(2000, 1));
@@ -378,7 +378,7 @@ fn appended(root: &Path) -> Vec<(RecordId, Vec<u8>)> {
 }
 
 #[test]
-fn entries_that_the_index_has_lost_are_missed() {
+fn records_missing_from_the_index_are_reported() {
     for lose in [
         |path: &Path| fs::remove_file(path).expect("removed"),
         |path: &Path| fs::write(path, []).expect("emptied"),
@@ -532,7 +532,7 @@ fn an_audit_of_some_silos_looks_at_the_neighbours_of_segments() {
 }
 
 #[test]
-fn without_an_index_what_is_cut_off_is_kept() {
+fn without_an_index_truncated_bytes_are_saved_beside_the_silo() {
     let root = tempfile::tempdir().expect("a folder");
     let writer = open(root.path(), 1 << 20, Packing::Gzip);
     store(&writer, &noise(2000, 1));
@@ -582,7 +582,7 @@ fn missing_numbers_are_one_finding() {
 }
 
 #[test]
-fn an_end_that_was_cut_off_is_a_loss() {
+fn a_truncated_last_silo_is_reported_as_a_loss() {
     let root = tempfile::tempdir().expect("a folder");
     appended(root.path());
     let last = (0..).take_while(|number| silo_path(root.path(), *number).exists()).last().expect("silos");

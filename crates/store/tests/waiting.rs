@@ -126,6 +126,12 @@ impl Disk for Gated {
     fn rename(&self, from: &Path, to: &Path) -> Result<(), DiskError> {
         self.disk.rename(from, to)
     }
+    fn exchange(&self, one: &Path, other: &Path) -> Result<(), DiskError> {
+        self.disk.exchange(one, other)
+    }
+    fn remove_tree(&self, folder: &Path) -> Result<(), DiskError> {
+        self.disk.remove_tree(folder)
+    }
     fn remove(&self, path: &Path) -> Result<(), DiskError> {
         self.disk.remove(path)
     }
@@ -147,7 +153,7 @@ fn reopened(root: &Path) -> StoreReader {
 }
 
 #[test]
-fn others_go_on_while_a_large_record_is_written() {
+fn other_threads_read_and_write_while_a_large_record_is_written() {
     let root = tempfile::tempdir().expect("a folder");
     let gate = Gated::new(root.path());
     let silos = files(Arc::new(gate.clone()), root.path());
@@ -186,7 +192,7 @@ fn others_go_on_while_a_large_record_is_written() {
 }
 
 #[test]
-fn others_read_and_ask_while_segments_are_put_in_their_places() {
+fn other_threads_read_and_look_up_while_segments_are_renamed() {
     let root = tempfile::tempdir().expect("a folder");
     let gate = Gated::new(root.path());
     let silos = files(Arc::new(gate.clone()), root.path());

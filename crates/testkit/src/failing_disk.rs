@@ -178,9 +178,19 @@ impl Disk for FailingDisk {
         self.disk.rename(from, to)
     }
 
+    fn exchange(&self, one: &Path, other: &Path) -> Result<(), DiskError> {
+        self.breaker.change(Operation::Exchange, one)?;
+        self.disk.exchange(one, other)
+    }
+
     fn remove(&self, path: &Path) -> Result<(), DiskError> {
         self.breaker.change(Operation::Remove, path)?;
         self.disk.remove(path)
+    }
+
+    fn remove_tree(&self, folder: &Path) -> Result<(), DiskError> {
+        self.breaker.change(Operation::RemoveTree, folder)?;
+        self.disk.remove_tree(folder)
     }
 
     fn set_read_only(&self, path: &Path) -> Result<(), DiskError> {

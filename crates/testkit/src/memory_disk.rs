@@ -101,6 +101,12 @@ impl MemoryDisk {
         found.ok_or_else(|| refused(operation, path, ErrorKind::NotFound))
     }
 
+    fn names_that(&self, fits: impl Fn(&Path) -> bool) -> Vec<(PathBuf, usize)> {
+        let state = self.state();
+        let found = state.names.iter().filter(|(path, _)| fits(path));
+        found.map(|(path, number)| (path.clone(), *number)).collect()
+    }
+
     fn change(&self, change: NameChange) {
         let mut state = self.state();
         change.apply(&mut state.names);
@@ -220,6 +226,33 @@ impl Disk for MemoryDisk {
     fn rename(&self, from: &Path, to: &Path) -> Result<(), DiskError> {
         let number = self.number(Operation::Rename, from)?;
         self.change(NameChange { from: Some(from.to_path_buf()), to: Some((to.to_path_buf(), number)) });
+        Ok(())
+    }
+
+    fn exchange(&self, one: &Path, other: &Path) -> Result<(), DiskError> {
+        let moved = |path: &Path| match (path.strip_prefix(one), path.strip_prefix(other)) {
+            (Ok(name), _) => Some(other.join(name)),
+            (_, Ok(name)) => Some(one.join(name)),
+            _ => None,
+        };
+        let files = self.names_that(|path| moved(path).is_some());
+        for (path, _) in &files {
+            self.change(NameChange { from: Some(path.clone()), to: None });
+        }
+        for (path, number) in &files {
+            self.change(NameChange { from: None, to: moved(path).map(|path| (path, *number)) });
+        }
+        let mut state = self.state();
+        let folders = std::mem::take(&mut state.folders);
+        state.folders = folders.into_iter().map(|path| moved(&path).unwrap_or(path)).collect();
+        Ok(())
+    }
+
+    fn remove_tree(&self, folder: &Path) -> Result<(), DiskError> {
+        for (path, _) in self.names_that(|path| path.starts_with(folder)) {
+            self.change(NameChange { from: Some(path), to: None });
+        }
+        self.state().folders.retain(|path| !path.starts_with(folder));
         Ok(())
     }
 

@@ -35,4 +35,9 @@ impl HeadStore for MemoryHead {
         *self.state() = Some(to);
         Ok(())
     }
+
+    fn clear(&self) -> Result<(), HeadError> {
+        *self.state() = None;
+        Ok(())
+    }
 }

@@ -49,8 +49,8 @@ impl RecordingDisk {
         std::mem::take(&mut *self.calls.lock())
     }
 
-    /// As [`Self::take_calls`], as text: the number of calls of each operation in a fixed order, such
-    /// as `list 1, open 2, read 3`.
+    /// As [`Self::take_calls`], as text: the number of calls of each operation in a fixed order,
+    /// such as `list 1, open 2, read 3`.
     pub fn take_counts(&self) -> String {
         call_counts(&self.take_calls())
     }
@@ -126,9 +126,19 @@ impl Disk for RecordingDisk {
         self.disk.rename(from, to)
     }
 
+    fn exchange(&self, one: &Path, other: &Path) -> Result<(), DiskError> {
+        self.calls.add(Operation::Exchange, one);
+        self.disk.exchange(one, other)
+    }
+
     fn remove(&self, path: &Path) -> Result<(), DiskError> {
         self.calls.add(Operation::Remove, path);
         self.disk.remove(path)
+    }
+
+    fn remove_tree(&self, folder: &Path) -> Result<(), DiskError> {
+        self.calls.add(Operation::RemoveTree, folder);
+        self.disk.remove_tree(folder)
     }
 
     fn set_read_only(&self, path: &Path) -> Result<(), DiskError> {

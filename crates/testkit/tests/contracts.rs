@@ -205,6 +205,9 @@ impl HeadStore for ForgetfulHead {
     fn repair(&self, _: VersionId) -> Result<(), HeadError> {
         Ok(())
     }
+    fn clear(&self) -> Result<(), HeadError> {
+        Ok(())
+    }
 }
 
 #[test]

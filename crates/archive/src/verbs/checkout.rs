@@ -51,7 +51,7 @@ pub fn checkout(
         history.apply(vec![CatalogRow::Head(version)])?;
     }
     if before != Some(version) || history.working_tree().is_some() {
-        history.set_head(&version)?;
+        history.move_head(before, version)?;
     }
     Ok(done)
 }

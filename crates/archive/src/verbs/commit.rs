@@ -260,10 +260,8 @@ pub fn commit(
     }
     let mut kept = keep_bodies(history, (request.threads, &seen), pages, now, progress)?;
     sort_pages(&mut kept);
-    let parent = match request.parent {
-        Some(parent) => Some(parent),
-        None => history.head()?,
-    };
+    let head = history.head()?;
+    let parent = request.parent.or(head);
     let manifest = Manifest {
         parent,
         message: request.message.clone(),
@@ -281,12 +279,10 @@ pub fn commit(
     // Other writers that respect the lock have made no versions meanwhile; Moku does not respect
     // it.
     check_version_limit(history, request.most_versions)?;
-    // A HEAD that cannot be read leaves the content of the tree unknown: all pages are written.
-    let before = history.head().ok().flatten();
     let (version, lacks_diff) = write_with_diff(history, &manifest, &pairs)?;
-    let tree = TreeCommit { before, parent, rewrites: request.read_all };
+    let tree = TreeCommit { before: head, parent, rewrites: request.read_all };
     let written = tree.write(history, &pairs);
-    history.set_head(&version).map_err(|source| half_entered_error(version, source))?;
+    history.move_head(head, version).map_err(|source| half_entered_error(version, source))?;
     let captures = manifest.pages.len() as u64;
     seen.write_down();
     Ok(Report { version, parent, captures, changed, lacks_diff, tree: written? })

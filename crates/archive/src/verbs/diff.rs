@@ -301,8 +301,8 @@ impl PageComparison<'_> {
     }
 }
 
-/// The options with the noise learned from the capture of a page in the version `noise_from`. `None`
-/// if there is no such capture, or one with a different status.
+/// The options with the noise learned from the capture of a page in the version `noise_from`.
+/// `None` if there is no such capture, or one with a different status.
 fn with_learned_noise(
     history: &HistoryReader,
     request: &Request,

@@ -298,7 +298,8 @@ fn a_truncated_response_is_kept_only_if_its_row_shows_it() {
     let scene = Scene::new(Site::new().with_faults());
     let captured = scene.run(&["/length/short", "/chunks/cut"]);
     assert_eq!((captured.revisions, captured.tally.captured, captured.tally.failed), (2, 1, 1));
-    // Crystal takes the end of the connection for the end of the body, and keeps the length that was promised.
+    // Crystal takes the end of the connection for the end of the body, and keeps the length that
+    // was promised.
     let short = &scene.revisions("/length/short")[0];
     assert!(short.has_body() && scene.open().is_cut_short(short).unwrap());
     let reader = open_reader(&scene.project).unwrap();
@@ -417,7 +418,7 @@ fn urls_are_kept_as_the_project_spells_them() {
     assert!(matches!(outside, Err(ArchiveError::NotOnTheWeb(_))));
 }
 
-/// The statements by which Crystal itself asks, on what was written here.
+/// The SQL statements of Crystal find the rows that varve wrote.
 #[test]
 fn the_queries_of_crystal_find_captures() {
     let scene = Scene::new(site());
@@ -442,7 +443,8 @@ fn rusqlite_of(project: &Path) -> rusqlite::Connection {
     rusqlite::Connection::open(project.join("database.sqlite")).unwrap()
 }
 
-/// Real projects, however old or half-migrated: what they held stays, to the byte, and what is captured is added to it.
+/// A capture into real projects, also old or half-migrated ones, adds revisions and changes no
+/// existing byte.
 #[test]
 fn real_projects_are_captured_into_and_lose_nothing() {
     for name in [

@@ -1,4 +1,5 @@
-//! Versions of many pages: what they have in common is written once, and each is whole all the same.
+//! Versions of many pages: what they have in common is written once, and each is whole all the
+//! same.
 
 use std::io::Read;
 use std::path::Path;
@@ -13,7 +14,7 @@ use varve_core::fact::{Manifest, PageList, media_type};
 
 const PAGES: usize = 40;
 
-/// A site with one page that says something else, and without some others.
+/// A site in which one page has another text and some pages are missing.
 fn commit_site(root: &Path, message: &str, other: usize, without: usize) -> VersionId {
     let pages: Vec<(String, String)> = (without..PAGES)
         .map(|number| {
@@ -89,7 +90,7 @@ fn a_version_stores_differences_and_is_complete() {
 }
 
 #[test]
-fn rows_that_were_never_written_are_caught_up_with_a_list_from_before() {
+fn missing_rows_are_made_from_an_earlier_page_list() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     make(Kind::Archive, root);
@@ -118,7 +119,7 @@ fn a_small_version_lists_its_pages_itself() {
 }
 
 #[test]
-fn pages_with_times_of_their_own_need_no_list() {
+fn pages_with_individual_times_are_not_written_as_a_list() {
     let root = tempfile::tempdir().expect("a folder");
     make(Kind::Archive, root.path());
     let at = |number: i64| varve_core::Moment::from_micros(1_600_000_000_000_000 + number);
@@ -217,7 +218,7 @@ fn a_lost_list_is_named_by_the_audit() {
     );
 }
 
-/// A site of which every page says this.
+/// A site in which every page has this text.
 fn commit_all(root: &Path, text: &str) -> VersionId {
     let urls: Vec<String> = (0..PAGES).map(|number| format!("https://e.org/{number:02}")).collect();
     let pages: Vec<_> = urls.iter().map(|url| (url.as_str(), text)).collect();

@@ -1,4 +1,5 @@
-//! A folder that is committed again: files that have not changed are not read, and none that has is missed.
+//! A folder that is committed again: files that have not changed are not read, and none that has is
+//! missed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -105,7 +106,7 @@ fn a_file_that_changed_is_read_however_it_looks() {
 }
 
 #[test]
-fn a_body_that_was_taken_out_is_stored_again() {
+fn a_purged_body_is_stored_again_by_the_next_commit() {
     let root = tempfile::tempdir().expect("a folder");
     let folder = tempfile::tempdir().expect("a folder");
     let (root, folder) = (root.path(), folder.path());
@@ -118,7 +119,8 @@ fn a_body_that_was_taken_out_is_stored_again() {
     assert_eq!(texts(root, commit_folder(root, folder, false)), ["one"]);
 }
 
-/// Every file below a folder with its inode and time of change, except those that each commit writes.
+/// Every file below a folder with its inode and time of change, except those that each commit
+/// writes.
 fn stamps(root: &Path) -> BTreeMap<PathBuf, (u64, i64, i64)> {
     let (mut found, mut waiting) = (BTreeMap::new(), vec![root.to_owned()]);
     while let Some(folder) = waiting.pop() {
@@ -145,7 +147,8 @@ fn a_commit_to_a_site_reads_and_writes_only_what_changed() {
     }
     wait();
     commit_folder(root, folder, false);
-    // Were a stored body read, this damage would be found; were it stored again, it would be repaired.
+    // Were a stored body read, this damage would be found; were it stored again, it would be
+    // repaired.
     let blob = |text: &str| crate::sites::blob(root, text);
     (1..260).for_each(|number| fs::write(blob(&format!("page {number:03}")), "damaged!").expect("written"));
     let before = stamps(root);

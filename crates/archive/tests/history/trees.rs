@@ -182,7 +182,8 @@ fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
     found
 }
 
-/// A checkout takes away what the last HEAD had, and nothing that people changed or that is nowhere else.
+/// A checkout takes away what the last HEAD had, and nothing that people changed or that is nowhere
+/// else.
 #[test]
 fn a_checkout_of_a_site_keeps_changed_files_and_last_copies() {
     let root = tempfile::tempdir().expect("a folder");
@@ -207,7 +208,8 @@ fn a_checkout_of_a_site_keeps_changed_files_and_last_copies() {
     assert_eq!(fs::read_to_string(file("lost")).expect("read"), "lost");
 }
 
-/// The version is made before its pages are written as files: what cannot be written is named, and the version stands.
+/// The version is made before its pages are written as files: what cannot be written is named, and
+/// the version stands.
 #[test]
 fn a_page_that_cannot_be_written_to_the_tree_is_committed_all_the_same() {
     let root = tempfile::tempdir().expect("a folder");
@@ -232,8 +234,8 @@ fn a_page_that_cannot_be_written_to_the_tree_is_committed_all_the_same() {
     }
 }
 
-/// A body that cannot be had is no matter of the tree: where one is damaged between its being kept and its being written there, the
-/// commit fails and names it. The version is made by then.
+/// A body that cannot be had is no matter of the tree: where one is damaged between its being kept
+/// and its being written there, the commit fails and names it. The version is made by then.
 #[test]
 fn a_commit_fails_if_a_body_is_lost_during_it() {
     let root = tempfile::tempdir().expect("a folder");
@@ -255,7 +257,7 @@ fn a_commit_fails_if_a_body_is_lost_during_it() {
 }
 
 #[test]
-fn a_head_that_was_about_to_move_is_moved_by_the_next_who_opens() {
+fn an_interrupted_move_of_head_is_completed_by_the_next_writer() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     make(Kind::Moku, root);
@@ -307,9 +309,10 @@ fn completing_a_move_of_head_removes_the_pages_of_the_old_one() {
     }
 }
 
-/// A version that was committed with two spellings of one page keeps both; those of the next are paired by URL, and then by page.
+/// A version that was committed with two spellings of one page keeps both; those of the next are
+/// paired by URL, and then by page.
 #[test]
-fn two_spellings_share_a_path_and_stay_two() {
+fn two_spellings_with_one_path_stay_two_pages() {
     let root = tempfile::tempdir().expect("a folder");
     make(Kind::Archive, root.path());
     let writer = history(root.path());
@@ -337,7 +340,7 @@ fn two_spellings_share_a_path_and_stay_two() {
 
 /// A page that could not be written covers no other.
 #[test]
-fn of_pages_with_one_path_only_those_are_covered_that_another_lies_in_the_place_of() {
+fn only_pages_replaced_by_another_page_of_their_path_count_as_covered() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     make(Kind::Moku, root);
@@ -353,7 +356,7 @@ fn of_pages_with_one_path_only_those_are_covered_that_another_lies_in_the_place_
 }
 
 #[test]
-fn a_body_that_cannot_be_had_costs_a_checkout_its_own_page_alone() {
+fn a_missing_body_leaves_only_its_own_page_out_of_a_checkout() {
     let damaged = |path: &Path| fs::write(path, "odd").expect("written");
     let missing = |path: &Path| fs::remove_file(path).expect("removed");
     let unreadable = |path: &Path| {
@@ -390,7 +393,7 @@ fn a_body_that_cannot_be_had_costs_a_checkout_its_own_page_alone() {
 }
 
 #[test]
-fn of_two_checkouts_to_one_folder_one_is_refused() {
+fn a_second_checkout_to_a_folder_in_use_is_refused() {
     for kind in KINDS {
         let root = tempfile::tempdir().expect("a folder");
         let root = root.path();

@@ -5,6 +5,7 @@
 //! sets the id. Many readers may read beside one writer.
 
 mod hidden_pages;
+mod newest_captures;
 mod read_captures;
 mod read_removals;
 mod read_version_runs;

@@ -7,9 +7,10 @@ use varve_core::url::{PageUrl, key};
 use varve_core::{BodyId, Moment, RecordId, VersionId};
 
 use super::ArchiveTables;
+use super::newest_captures::newest_captures;
 use super::read_version_runs::{self, CaptureKey, CaptureQuery, RunPosition};
 use super::shared_headers;
-use varve_core::catalog::CatalogResult;
+use varve_core::catalog::{CatalogResult, UrlMatch};
 use varve_sqlite::column::{blob_id, required_blob_id};
 use varve_sqlite::{
     CaptureTables, SqlResult, UnlocatedError, collect_rows, cursor_limits, sql_limit, sql_order,
@@ -180,6 +181,15 @@ impl CaptureTables for ArchiveTables {
         found.retain(|capture| urls.contains(&capture.url.as_str()));
         found.sort_by_key(|capture| capture.time);
         Ok(found)
+    }
+
+    fn newest_captures(
+        connection: &Connection,
+        urls: &[&str],
+        matching: UrlMatch,
+        limit: usize,
+    ) -> SqlResult<Vec<Vec<Capture>>> {
+        newest_captures(connection, urls, matching, limit)
     }
 
     fn spellings_of(connection: &Connection, url: &str) -> SqlResult<Vec<String>> {

@@ -334,8 +334,8 @@ impl CheckArgs {
         Ok(outcome)
     }
 
-    /// Prints a verdict, and with `--explain` how a failure differs from the last good capture. In JSON the
-    /// difference is part of the verdict.
+    /// Prints a verdict, and with `--explain` how a failure differs from the last good capture. In
+    /// JSON the difference is part of the verdict.
     fn tell(
         &self,
         history: &ArchiveHistoryWriter,

@@ -2,9 +2,9 @@
 //!
 //! What the tables mean is not here but in `rows`. Two facts rule the settings. Crystal runs
 //! without foreign keys and with double-quoted strings, which its indexes contain, so both are set
-//! here instead of being left to how SQLite was compiled. And the file may come from a stranger:
-//! a link in its place is not followed, triggers and views are off, functions of the schema are not trusted, and no value may be longer
-//! than [`MAX_VALUE_BYTES`].
+//! here instead of being left to how SQLite was compiled. And the file may come from a stranger: a
+//! link in its place is not followed, triggers and views are off, functions of the schema are not
+//! trusted, and no value may be longer than [`MAX_VALUE_BYTES`].
 
 pub(crate) mod mode;
 pub(crate) mod schema;
@@ -32,8 +32,8 @@ pub(crate) enum ConnectMode {
     ReadWrite,
     /// To read it while others may write it.
     ReadOnly,
-    /// To read it with the write-ahead log and its index that are there already. SQLite writes neither
-    /// of them.
+    /// To read it with the write-ahead log and its index that are there already. SQLite writes
+    /// neither of them.
     ReadOnlyWithLog,
     /// To read it where no process can write. SQLite takes no lock and ignores the files beside the
     /// database.

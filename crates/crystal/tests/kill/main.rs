@@ -34,7 +34,8 @@ struct Operation {
     prepare: fn(&Path),
     /// What the child does, in a folder, watched.
     run: fn(&Path, Watcher),
-    /// What must be so whenever it died. Told whether it came to its end.
+    /// Asserts what must hold after a kill at any step. The argument is whether the work was
+    /// finished.
     check: fn(&Path, bool),
 }
 

@@ -1,5 +1,4 @@
-//! What Crystal asks of a project, rule by rule, checked from outside: with SQLite and the file
-//! system alone.
+//! The rules of Crystal for a project, each checked with SQLite and the file system alone.
 
 use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
@@ -52,7 +51,7 @@ const PLANS: [(&str, &str); 4] = [
 pub(crate) enum Made {
     /// All of it by us.
     ByUs,
-    /// Rows by Crystal, who knows older URLs and other files.
+    /// Rows that Crystal wrote, with older forms of URLs and other files.
     ByCrystal,
 }
 

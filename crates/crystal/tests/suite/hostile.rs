@@ -18,7 +18,7 @@ fn made(version: MajorVersion) -> Scratch {
     Scratch::made(version)
 }
 
-/// Asks everything that can be asked without writing.
+/// Calls every reading function.
 fn ask_everything(project: &Project) {
     let _ = project.info();
     let _ = project.verify(VerifyOptions { check_database: true, read_bodies: true }, &mut |_| {});
@@ -65,7 +65,7 @@ fn wrong_types_huge_and_negative_ids_are_answered() {
 }
 
 #[test]
-fn views_triggers_and_virtual_tables_do_not_stand_in() {
+fn views_triggers_and_virtual_tables_are_not_accepted_as_tables() {
     let endless =
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS id, 'x' AS url FROM n";
     for stand_in in [

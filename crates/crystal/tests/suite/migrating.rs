@@ -36,7 +36,7 @@ fn stop_before(step: usize) -> (Watcher, Arc<AtomicUsize>) {
     (watcher, count)
 }
 
-/// Opens and migrates, stopped before a step. Says whether it came to its end.
+/// Opens and migrates, stopped before a step. Returns whether the migration was finished.
 fn migrate_until(path: &Path, step: usize) -> bool {
     let options = OpenOptions { watcher: Some(stop_before(step).0), ..OpenOptions::default() };
     let done = ProjectWriter::open_with(path, options)

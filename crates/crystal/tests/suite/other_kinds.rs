@@ -195,7 +195,7 @@ fn copying_stays_inside() {
     assert_nothing_outside(&SAVE_AS);
 }
 
-/// What a message says: the path and the kind that was found there.
+/// A message has the path and the kind that was found there.
 #[test]
 fn another_kind_is_named_in_the_error() {
     for (name, kind) in [("database.sqlite-wal", "named pipe"), ("varve.lock", "folder"), ("tmp", "socket")] {

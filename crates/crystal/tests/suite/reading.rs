@@ -1,4 +1,4 @@
-//! What the fixtures hold is what is read from them, in every state that they are in.
+//! Reading fixtures in every state: all rows and bodies are found.
 
 use serde_json::{Value, json};
 use varve_core::secret::Secret;

@@ -57,7 +57,7 @@ fn commit_torn_and_emptied() -> Scratch {
     scratch
 }
 
-/// Somebody asked for a migration, which Crystal does by making the folder; it has not begun.
+/// A migration was requested, which Crystal records by creating the folder, and has not begun.
 fn migration_queued() -> Scratch {
     half_migrated(0)
 }
@@ -90,7 +90,7 @@ const STATES: [State; 6] = [
     ("old folder in the way", old_folder_in_the_way),
 ];
 
-/// Every body that lies anywhere in a project's folder, by how often: those in `salvage` as well.
+/// The number of copies of every body in a project's folder, with those in `salvage`.
 fn contents(scratch: &Scratch) -> BTreeMap<Vec<u8>, usize> {
     let mut found = BTreeMap::new();
     for (_, bytes) in files(&scratch.path).into_iter().filter(|(path, _)| is_body(path)) {
@@ -188,7 +188,7 @@ fn stop_after(steps: usize) -> (Watcher, Arc<AtomicBool>) {
     (watcher, stopped)
 }
 
-/// A move to packs was asked for: the marker is set, and nothing is packed.
+/// A move to packs was requested: the marker is set, and nothing is packed.
 #[test]
 fn a_queued_move_to_packs_is_read_and_refused_for_writing() {
     let scratch = Scratch::made(MajorVersion::Tree);
@@ -270,7 +270,7 @@ fn an_empty_log_does_not_prevent_opening() {
     }
 }
 
-/// Somebody left the database in the mode that has a log, and took the log away when it was empty.
+/// A database in WAL mode whose empty log was removed.
 #[test]
 fn a_database_that_is_used_with_a_log_gets_none_from_a_reader() {
     let scratch = Scratch::made(MajorVersion::Tree);

@@ -209,7 +209,7 @@ fn a_given_id_is_kept_and_a_bad_one_refused() {
 }
 
 #[test]
-fn roots_are_one_for_each_resource_and_their_groups_lose_them() {
+fn a_resource_has_one_root_and_groups_lose_a_deleted_source() {
     let (scratch, mut writer) = created();
     let root = writer.add_root("", "HTTP://A.example#top").unwrap();
     assert_eq!(writer.resource(root.resource).unwrap().unwrap().url, "http://a.example/");
@@ -265,7 +265,7 @@ fn groups_have_patterns_of_their_own_and_sources_that_are_there() {
 }
 
 #[test]
-fn aliases_are_folders_and_lead_where_they_say() {
+fn aliases_need_trailing_slashes_and_replace_url_prefixes() {
     let (scratch, mut writer) = created();
     let alias = writer.add_alias("http://old.example/", "http://new.example/", false).unwrap();
     writer.add_alias("http://live.example/", "https://live.example/", true).unwrap();
@@ -371,7 +371,7 @@ fn a_project_is_rebuilt_row_by_row_and_body_by_body() {
 }
 
 #[test]
-fn texts_that_no_revision_has_are_refused() {
+fn invalid_json_of_a_revision_is_refused() {
     let (_scratch, mut writer) = created();
     let page = writer.add_resource("http://a.example/").unwrap().id;
     let mut verbatim = |error: &str, metadata: &str, with_body: bool| {

@@ -472,10 +472,13 @@ impl ArchiveHistoryWriter {
         Ok(())
     }
 
-    /// Points HEAD to a version.
-    pub fn set_head(&self, version: &VersionId) -> Result<(), RepositoryError> {
+    /// Moves HEAD from `from`, the version that [`head`](ArchiveHistoryReader::head) returned, to
+    /// another. Fails if another writer has moved it meanwhile.
+    pub fn move_head(&self, from: Option<VersionId>, to: VersionId) -> Result<(), RepositoryError> {
         let head = self.writer.backends().head();
-        Ok(head.advance(head.read()?, *version)?)
+        // Where HEAD names no version, `from` came from the catalog.
+        let expected = head.read()?.and(from);
+        Ok(head.advance(expected, to)?)
     }
 }
 

@@ -1,7 +1,7 @@
 //! History: one interface over every layout that keeps it.
 //!
-//! [`HistoryReader`] reads versions, captures and bodies. [`HistoryWriter`] adds to them, in a varve
-//! archive or a Moku site; a Crystal project is read-only. Both are enums of the types of the
+//! [`HistoryReader`] reads versions, captures and bodies. [`HistoryWriter`] adds to them, in a
+//! varve archive or a Moku site; a Crystal project is read-only. Both are enums of the types of the
 //! layouts. Every history command is written once, against these enums. How the layouts differ is
 //! known only to the two enums and to the modules of the layouts.
 

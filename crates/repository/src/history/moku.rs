@@ -347,8 +347,8 @@ impl MokuHistoryWriter {
         IntendedHead { to: *version, from: self.head().ok().flatten() }
     }
 
-    pub(super) fn set_head(&self, version: &VersionId) -> Result<(), RepositoryError> {
-        self.head.advance(self.head.read()?, *version)?;
+    pub(super) fn move_head(&self, from: Option<VersionId>, to: VersionId) -> Result<(), RepositoryError> {
+        self.head.advance(from, to)?;
         self.settle_head()
     }
 
@@ -373,7 +373,8 @@ impl MokuHistoryWriter {
         loose(&self.site, &self.bodies, self.settled)
     }
 
-    /// Runs `work` while no other process can add rows, not even Moku, which does not know our lock.
+    /// Runs `work` while no other process can add rows, not even Moku, which does not know our
+    /// lock.
     pub fn exclusively(
         &self,
         work: &mut dyn FnMut() -> Result<(), RepositoryError>,
@@ -383,8 +384,8 @@ impl MokuHistoryWriter {
         done
     }
 
-    /// Stores the scores of the snapshots of a version, as Moku reads them. If `is_known`, only where
-    /// they are missing.
+    /// Stores the scores of the snapshots of a version, as Moku reads them. If `is_known`, only
+    /// where they are missing.
     pub fn store_snapshot_scores(
         &self,
         (version, rules, time): (&VersionId, &str, Moment),

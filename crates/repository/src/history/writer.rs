@@ -124,11 +124,12 @@ impl HistoryWriter {
         }
     }
 
-    /// Points HEAD to a version.
-    pub fn set_head(&self, version: &VersionId) -> Result<(), RepositoryError> {
+    /// Moves HEAD from `from`, where the caller found it, to another version. Fails if another
+    /// writer has moved it meanwhile, so that the version of that writer does not lose its place.
+    pub fn move_head(&self, from: Option<VersionId>, to: VersionId) -> Result<(), RepositoryError> {
         match self {
-            Self::Archive(archive) => archive.set_head(version),
-            Self::Moku(site) => site.set_head(version),
+            Self::Archive(archive) => archive.move_head(from, to),
+            Self::Moku(site) => site.move_head(from, to),
         }
     }
 

@@ -1,4 +1,5 @@
-//! The real disk below one folder. Each method makes a few system calls and adds the path to errors.
+//! The real disk below one folder. Each method makes a few system calls and adds the path to
+//! errors.
 //!
 //! Files are reached through a [`Folder`]: no link below the root is followed, and only regular
 //! files are opened. So an archive that someone else made cannot lead a write to another file.
@@ -141,9 +142,19 @@ impl Disk for LocalDisk {
         self.run(Operation::Rename, from, |folder, name| folder.rename(name, self.name(to)?))
     }
 
+    fn exchange(&self, one: &Path, other: &Path) -> Result<(), DiskError> {
+        step("exchange", other);
+        self.run(Operation::Exchange, one, |folder, name| folder.exchange(name, self.name(other)?))
+    }
+
     fn remove(&self, path: &Path) -> Result<(), DiskError> {
         step("remove", path);
         self.run(Operation::Remove, path, |folder, name| folder.remove(name))
+    }
+
+    fn remove_tree(&self, folder: &Path) -> Result<(), DiskError> {
+        step("remove folders", folder);
+        self.run(Operation::RemoveTree, folder, |root, name| root.remove_tree(name))
     }
 
     fn set_read_only(&self, path: &Path) -> Result<(), DiskError> {
@@ -242,6 +253,21 @@ mod tests {
         disk.set_read_only(&path).unwrap();
         assert!(disk.stat(&path).unwrap().unwrap().read_only);
         assert_eq!(disk.list(folder.path()).unwrap(), ["a"]);
+    }
+
+    #[test]
+    fn folders_are_exchanged_in_one_step_and_removed_with_their_content() {
+        let folder = tempfile::tempdir().unwrap();
+        let disk = LocalDisk::new(folder.path());
+        let [one, other] = ["one", "other"].map(|name| folder.path().join(name));
+        disk.make_folders(&one).unwrap();
+        disk.make_folders(&other).unwrap();
+        disk.create_new(&one.join("a")).unwrap();
+        disk.exchange(&one, &other).unwrap();
+        assert_eq!((disk.list(&one).unwrap().len(), disk.list(&other).unwrap().len()), (0, 1));
+        disk.remove_tree(&other).unwrap();
+        assert_eq!(disk.stat(&other).unwrap(), None);
+        disk.remove_tree(&other).unwrap();
     }
 
     #[test]

@@ -19,8 +19,8 @@ pub use file_source::FileSource;
 pub use local_disk::LocalDisk;
 pub use mapped_file::MappedFile;
 
-/// The file system operations that the store needs. Paths are absolute or relative, as the user named
-/// the archive; a real disk refuses those outside the folder that it was opened for.
+/// The file system operations that the store needs. Paths are absolute or relative, as the user
+/// named the archive; a real disk refuses those outside the folder that it was opened for.
 ///
 /// Guarantees:
 ///
@@ -54,11 +54,17 @@ pub trait Disk: Send + Sync {
     /// Creates a folder and its parents. Succeeds when the folder exists.
     fn make_folders(&self, folder: &Path) -> Result<(), DiskError>;
 
-    /// Renames a file, replacing an existing one.
+    /// Renames a file, replacing an existing one, or a folder.
     fn rename(&self, from: &Path, to: &Path) -> Result<(), DiskError>;
+
+    /// Exchanges two folders in one step.
+    fn exchange(&self, one: &Path, other: &Path) -> Result<(), DiskError>;
 
     /// Removes a file.
     fn remove(&self, path: &Path) -> Result<(), DiskError>;
+
+    /// Removes a folder and everything in it. Succeeds when it does not exist.
+    fn remove_tree(&self, folder: &Path) -> Result<(), DiskError>;
 
     /// Removes write permission from a file.
     fn set_read_only(&self, path: &Path) -> Result<(), DiskError>;
@@ -117,8 +123,12 @@ pub enum Operation {
     MakeFolders,
     /// Renaming a file.
     Rename,
+    /// Exchanging two folders.
+    Exchange,
     /// Removing a file.
     Remove,
+    /// Removing a folder with its content.
+    RemoveTree,
     /// Removing write permission.
     SetReadOnly,
     /// Syncing a folder.
@@ -143,7 +153,9 @@ impl fmt::Display for Operation {
             Self::List => "list",
             Self::MakeFolders => "make folder",
             Self::Rename => "rename",
+            Self::Exchange => "exchange",
             Self::Remove => "remove",
+            Self::RemoveTree => "remove folder",
             Self::SetReadOnly => "make read-only",
             Self::SyncFolder => "sync folder",
             Self::Read => "read",

@@ -2,9 +2,9 @@
 //! `revisit` without its payload.
 //!
 //! A response is a duplicate if a stored response has the same payload and the same body. The index
-//! finds stored responses once they are synced. Newer ones are remembered in memory, because a crawl
-//! receives the same response from many URLs within seconds. A 304 response is a revisit of the
-//! record that the caller names.
+//! finds stored responses once they are synced. Newer ones are remembered in memory, because a
+//! crawl receives the same response from many URLs within seconds. A 304 response is a revisit of
+//! the record that the caller names.
 //!
 //! Does not write records. Objects, which have no payload, are deduplicated by their id in
 //! [`StoreWriter`].

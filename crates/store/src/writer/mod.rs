@@ -352,11 +352,11 @@ impl StoreWriter {
                 return Ok(WriteClaim::Free(state, judged.1));
             }
             drop(state);
-            let standing = self.silos.record_state(&id, places.iter())?;
-            if let RecordState::Intact(_) = standing {
+            let stored = self.silos.record_state(&id, places.iter())?;
+            if let RecordState::Intact(_) = stored {
                 return Ok(WriteClaim::Here(self.last_ticket()));
             }
-            judged = (places, matches!(standing, RecordState::Damaged));
+            judged = (places, matches!(stored, RecordState::Damaged));
         }
     }
 

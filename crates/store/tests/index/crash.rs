@@ -128,7 +128,7 @@ fn appending_merging_and_splitting_survive_a_crash() {
 }
 
 #[test]
-fn a_call_that_fails_once_does_not_stop_the_day() {
+fn a_single_failing_call_does_not_stop_later_work() {
     at_every_call(DiskFailure::Fail, |plan| {
         let (disk, mut ledger) = begun();
         let broken = FailingDisk::new(disk, plan);

@@ -31,4 +31,9 @@ pub fn head(open: &dyn Fn() -> Box<dyn HeadStore>) {
     here.advance(Some(two), two).expect("stays");
     here.repair(three).expect("repaired");
     assert_eq!(read(), at(three));
+    there.clear().expect("cleared");
+    assert_eq!(read(), (None, None));
+    here.clear().expect("nothing to clear");
+    here.advance(None, two).expect("moved");
+    assert_eq!(read(), at(two));
 }
