@@ -452,6 +452,7 @@ fn real_projects_are_captured_into_and_lose_nothing() {
         "lab-v1-migration-interrupted",
         "lab-v2-commit-interrupted",
         "lab-v2-hibernated",
+        "lab-v3-pack16",
     ] {
         let folder = tempfile::tempdir().unwrap();
         let Some(project) = fixture(name, folder.path()) else { return };
@@ -467,12 +468,11 @@ fn real_projects_are_captured_into_and_lose_nothing() {
         assert_eq!(after.iter().filter(is_revision).count(), before.iter().filter(is_revision).count() + 6);
         assert!(!scene.project.join("varve.capture").exists());
     }
-    for name in ["lab-v3-pack16", "lab-too-new-v4"] {
-        let folder = tempfile::tempdir().unwrap();
-        let Some(project) = fixture(name, folder.path()) else { return };
-        let scene = Scene { _folder: folder, project, web: Web::serve(site()) };
-        let refused = scene.run_as(Some(scene.settings(&["/"])), NetworkOptions::default(), usize::MAX);
-        assert!(matches!(refused, Err(ArchiveError::Repository(RepositoryError::Crystal(_)))), "{name}");
-        assert_eq!(scene.web.total(), 0, "{name}: nothing is asked for what cannot be kept");
-    }
+    let name = "lab-too-new-v4";
+    let folder = tempfile::tempdir().unwrap();
+    let Some(project) = fixture(name, folder.path()) else { return };
+    let scene = Scene { _folder: folder, project, web: Web::serve(site()) };
+    let refused = scene.run_as(Some(scene.settings(&["/"])), NetworkOptions::default(), usize::MAX);
+    assert!(matches!(refused, Err(ArchiveError::Repository(RepositoryError::Crystal(_)))), "{name}");
+    assert_eq!(scene.web.total(), 0, "{name}: nothing is asked for what cannot be kept");
 }

@@ -13,7 +13,7 @@ use crate::version::MajorVersion;
 
 /// How to make a project.
 pub struct CreateOptions {
-    /// The layout of its bodies: the flat folder or the tree. Packs are not written.
+    /// The layout of its bodies.
     pub version: MajorVersion,
     /// Sees each change to a file before it is made.
     pub watcher: Option<Watcher>,
@@ -33,9 +33,6 @@ impl ProjectWriter {
             ResolvedPath::Free(target) => target,
             ResolvedPath::There(path) => return Err(Error::Exists { path }),
         };
-        if !options.version.is_written() {
-            return Err(Error::NotWritten { path: target, version: options.version.number() });
-        }
         let partial = Partial::begin(&target, options.watcher.clone())?;
         fill(&partial, options.version)?;
         let (layout, lock) = partial.finish()?;

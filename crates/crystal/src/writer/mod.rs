@@ -1,8 +1,8 @@
 //! Writing a project: it is put in order when it is opened, and the lock is held until the end.
 //!
 //! The order is Crystal's where Crystal has one: the version is read before anything is touched,
-//! then come the schema, the files around it, an unfinished migration, `tmp`, and the last
-//! revision. All of it happens while nobody else can use the database.
+//! then come the schema, the files around it, an unfinished migration, `tmp`, the last revision and
+//! the last pack. All of it happens while nobody else can use the database.
 //!
 //! Each change is one transaction that is durable when the call returns. A change that the
 //! project's rules forbid is refused before anything is written.
@@ -10,6 +10,7 @@
 mod create;
 mod entities;
 mod free_space;
+mod packs;
 mod recovery;
 mod resources;
 mod revisions;
@@ -20,6 +21,7 @@ pub use free_space::FreeSpace;
 pub(crate) use recovery::commit_upgrade;
 pub use revisions::{DownloadOutcome, NewRevision};
 
+use std::collections::BTreeSet;
 use std::ops::{ControlFlow, Deref};
 use std::path::Path;
 
@@ -32,10 +34,11 @@ use crate::disk::{ProjectDisk, Watcher};
 use crate::error::{ChangeRefusal, Error, Result, database_at};
 use crate::files::ensure_files;
 use crate::ids::RevisionId;
-use crate::location::{DATABASE_FILE, ProjectLayout};
+use crate::location::{DATABASE_FILE, DRAFT_FOLDER, ProjectLayout};
 use crate::lock::Lock;
-use crate::migrate::{Migration, OnProgress};
+use crate::migrate::{Migration, MigrationSummary, OnProgress};
 use crate::project::{Project, layout_at};
+use crate::version::MajorVersion;
 
 /// How to open a project for writing.
 #[derive(Default)]
@@ -56,6 +59,8 @@ pub struct ProjectWriter {
     pub(crate) disk: ProjectDisk,
     lock: Lock,
     report: OpenReport,
+    /// The last ids of packs that could not be written when their bodies were stored.
+    waiting_packs: BTreeSet<RevisionId>,
 }
 
 /// What had to be put in order when a project was opened.
@@ -63,8 +68,8 @@ pub struct ProjectWriter {
 pub struct OpenReport {
     /// What the schema lacked.
     pub upgraded: Upgraded,
-    /// How many bodies were moved to finish a migration that had been begun, if one had.
-    pub resumed_migration: Option<u64>,
+    /// What finishing a migration did that had been begun or queued, if one had.
+    pub resumed_migration: Option<MigrationSummary>,
     /// The newest revision, if it was deleted because its body never arrived.
     pub undone_revision: Option<RevisionId>,
 }
@@ -100,11 +105,8 @@ impl ProjectWriter {
         let opened =
             mode::OpenedDatabase { connection, reading: DatabaseReadMode::Live, copy: None, frozen: None };
         let project = Project::from_opened(layout, opened)?;
-        let version = project.version;
-        if !version.is_written() {
-            return Err(Error::NotWritten { path: project.layout.dir, version: version.number() });
-        }
-        let mut writer = Self { project, disk, lock, report: OpenReport::default() };
+        let mut writer =
+            Self { project, disk, lock, report: OpenReport::default(), waiting_packs: BTreeSet::new() };
         writer.put_in_order(options)?;
         Ok(writer)
     }
@@ -115,6 +117,7 @@ impl ProjectWriter {
         recovery::try_writing(project)?;
         let upgraded = recovery::upgrade_schema(project, disk)?;
         ensure_files(disk, &project.layout)?;
+        recovery::clear_drafts(project, disk)?;
         let mut go_on = |_| ControlFlow::Continue(());
         let resumed_migration =
             Migration::new(project, disk).recover(options.on_progress.unwrap_or(&mut go_on))?;
@@ -124,16 +127,17 @@ impl ProjectWriter {
         } else {
             recovery::undo_last_without_body(project, disk)?
         };
+        recovery::pack_last_bodies(project, disk)?;
         project.share()?;
         project.begin_log()?;
         self.report = OpenReport { upgraded, resumed_migration, undone_revision };
         Ok(())
     }
 
-    /// Migrates a project of version 1 to version 2, and returns how many bodies were moved. A
-    /// project of version 2 stays as it is.
-    pub fn migrate(&mut self, on_progress: OnProgress<'_>) -> Result<u64> {
-        Migration::new(&mut self.project, &self.disk).run(on_progress)
+    /// Migrates a project of an older version to this one. A project of this version or a later one
+    /// stays as it is.
+    pub fn migrate(&mut self, to: MajorVersion, on_progress: OnProgress<'_>) -> Result<MigrationSummary> {
+        Migration::new(&mut self.project, &self.disk).run(to, on_progress)
     }
 
     /// What had to be put in order when the project was opened.
@@ -141,10 +145,13 @@ impl ProjectWriter {
         &self.report
     }
 
-    /// Ends the session: the log is merged, and the lock is given up. Dropping does the same, and
-    /// says nothing.
-    pub fn close(self) -> Result<()> {
-        self.project.end_log().or_else(|error| if error.is_busy() { Ok(()) } else { Err(error) })
+    /// Ends the session: bodies are packed that could not be packed before, the log is merged, and
+    /// the lock is given up. Dropping does the same, and says nothing.
+    pub fn close(mut self) -> Result<()> {
+        let packed = self.pack_waiting();
+        let ended = self.project.end_log();
+        packed?;
+        ended.or_else(|error| if error.is_busy() { Ok(()) } else { Err(error) })
     }
 }
 
@@ -154,6 +161,8 @@ impl Drop for ProjectWriter {
             self.lock.abandon();
         } else {
             let _ = self.project.end_log();
+            // The next writer removes what stays.
+            let _ = self.project.layout.folder().remove_tree(DRAFT_FOLDER);
         }
     }
 }

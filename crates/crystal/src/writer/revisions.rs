@@ -1,6 +1,6 @@
 //! Storing revisions: body and row together, or neither.
 //!
-//! A body is written and made durable in `tmp` before anything else. Then, in one transaction, the
+//! A body is written and made durable as a draft before anything else. Then, in one transaction, the
 //! row is inserted, which gives the id, the body gets the name that the id demands, its folder is
 //! made durable, and only then is the transaction committed. A crash before that leaves at worst a
 //! body that no row names; the row that takes its id later puts that file aside. Crystal commits
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use varve_core::secret::Secret;
 
-use crate::body::{BodyDraft, MAX_TREE_ID, SettledBody};
+use crate::body::{BodyDraft, MAX_TREE_ID, SettledBody, pack_path};
 use crate::error::{ChangeRefusal, Error, Result};
 use crate::format_error::JsonProblem;
 use crate::ids::{ResourceId, RevisionId};
@@ -99,7 +99,9 @@ impl ProjectWriter {
                 let _ = self.disk.remove_file(&path);
             }
         }
-        kept
+        let ids = kept?;
+        self.pack_completed(&ids);
+        Ok(ids)
     }
 
     /// Makes the body durable and writes the texts.
@@ -171,10 +173,16 @@ impl ProjectChange<'_> {
 
     /// Moves a file that no row named out of the way of the one that now gets its name.
     fn put_aside(&self, id: RevisionId, place: &Path) -> Result<()> {
+        let name = format!("revision-{id}");
+        if self.writer.version() == MajorVersion::Packed
+            && let Some((pack, entry)) = pack_path(id)
+        {
+            let pack = self.writer.layout.revisions().join(pack);
+            self.writer.packing().take_out(&pack, &entry, &name)?;
+        }
         if self.writer.disk.kind(place)?.is_none() {
             return Ok(());
         }
-        let name = format!("revision-{id}");
         salvage(&self.writer.disk, &self.writer.layout.salvage(), place, &name).map(drop)
     }
 }

@@ -13,7 +13,7 @@ use uuid::Uuid;
 use varve_catalog::{Frontier, FrontierStore, SqliteCatalog, SqliteFrontierStore};
 use varve_core::RunId;
 use varve_core::secret::ShownUrl;
-use varve_crystal::{CAPTURE_FOLDER, OpenReport, ProjectWriter, RevisionId};
+use varve_crystal::{CAPTURE_FOLDER, DRAFT_FOLDER, OpenReport, ProjectWriter, RevisionId};
 use varve_file::{Folder, FolderError};
 use varve_plan::Plan;
 
@@ -201,7 +201,7 @@ fn crawl(
     report: &mut dyn FnMut(CrawlEvent<'_>),
 ) -> Result<ProjectCaptured, ArchiveError> {
     let (opened, folder) = open.about()?;
-    let fetchers = usual_and_pages(&folder.join("tmp"), &settings, reach)?;
+    let fetchers = usual_and_pages(&folder.join(DRAFT_FOLDER), &settings, reach)?;
     let credentials = reach.credentials_for(&settings.seeds).map_err(CrawlError::Credentials)?;
     let run = ProjectRun {
         project: open,

@@ -14,6 +14,7 @@ pub mod verify;
 pub mod warc;
 
 pub use varve_crystal::{
-    DatabaseReadMode, Error, FindingRepair, FindingSeverity, GroupInfo, MajorVersion, OpenReport,
-    PROJECT_SUFFIX, ProjectFinding, ProjectInfo, RepairSummary, RevisionSearch, VerifySummary,
+    DatabaseReadMode, Error, FindingRepair, FindingSeverity, GroupInfo, MajorVersion, MigrationStage,
+    OpenReport, PROJECT_SUFFIX, PendingMigration, ProjectFinding, ProjectInfo, RepairSummary, RevisionSearch,
+    VerifySummary,
 };
