@@ -32,7 +32,7 @@
 //! | failed downloads, or by status | [`Project::search_revisions`] |
 //! | its bytes | [`Project::body_of`]: a reader with its length, or the path of the missing file |
 //! | what to download | [`Project::roots`], [`Project::groups`], [`Project::aliases`] |
-//! | the members of a group | [`Project::members`] |
+//! | the members of a group | [`Project::members`], [`Project::members_with_state`] |
 //! | settings | [`Project::property`] and its typed variants |
 //! | counts | [`Project::info`], [`Project::group_infos`] |
 //! | check a project | [`Project::verify`], with [`ProjectFinding`]s as data |

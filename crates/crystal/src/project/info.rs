@@ -93,11 +93,9 @@ impl Project {
 
     fn count_members(&self, group: ResourceGroup) -> Result<GroupInfo> {
         let mut info = GroupInfo { group, members: 0, downloaded_members: 0 };
-        let sql = "SELECT 1 FROM resource_revision WHERE resource_id = ?1 LIMIT 1";
-        for member in self.members(&info.group) {
-            let downloaded = self.one(sql, [member?.id], |_| Ok(()))?.is_some();
+        for member in self.members_with_state(&info.group) {
             info.members += 1;
-            info.downloaded_members += u64::from(downloaded);
+            info.downloaded_members += u64::from(member?.1);
         }
         Ok(info)
     }

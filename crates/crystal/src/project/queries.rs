@@ -268,6 +268,20 @@ impl Project {
         RowStream::new(self.url_query(&prefix, move |url| pattern.matches(url)))
     }
 
+    /// The members of a group in the order of their URLs, each with whether it was downloaded, even
+    /// if that failed.
+    pub fn members_with_state<'p>(
+        &'p self,
+        group: &ResourceGroup,
+    ) -> impl Iterator<Item = Result<(Resource, bool)>> + 'p {
+        let sql = "SELECT 1 FROM resource_revision WHERE resource_id = ?1 LIMIT 1";
+        self.members(group).map(move |member| {
+            let member = member?;
+            let is_downloaded = self.one(sql, [member.id], |_| Ok(()))?.is_some();
+            Ok((member, is_downloaded))
+        })
+    }
+
     /// All aliases, in the order in which they are tried. Projects older than aliases have none.
     pub fn aliases(&self) -> RowStream<'_, ProjectAlias> {
         if !self.shape.has_alias {
