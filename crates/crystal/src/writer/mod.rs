@@ -24,12 +24,13 @@ pub use revisions::{DownloadOutcome, NewRevision};
 use std::collections::BTreeSet;
 use std::ops::{ControlFlow, Deref};
 use std::path::Path;
+use std::time::Duration;
 
 use rusqlite::{Params, Transaction, TransactionBehavior};
 
 use crate::database::mode::{self, DatabaseReadMode, ProjectMedium, can_be_written};
 use crate::database::schema::Upgraded;
-use crate::database::{How, connect};
+use crate::database::{BUSY_TIMEOUT, How, connect};
 use crate::disk::{ProjectDisk, Watcher};
 use crate::error::{ChangeRefusal, Error, Result, database_at};
 use crate::files::ensure_files;
@@ -39,6 +40,10 @@ use crate::lock::Lock;
 use crate::migrate::{Migration, MigrationSummary, OnProgress};
 use crate::project::{Project, layout_at};
 use crate::version::MajorVersion;
+
+/// How long a change waits for a Crystal that has opened the project too and is writing: it stores
+/// all links of a page, or builds an index, in one transaction.
+const WRITE_BUSY_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How to open a project for writing.
 #[derive(Default)]
@@ -207,7 +212,10 @@ impl ProjectWriter {
         act: impl FnOnce(&ProjectChange<'_>) -> Result<T>,
     ) -> Result<T> {
         let failed = database_at(self.path());
-        let begun = Transaction::new_unchecked(&self.project.connection, TransactionBehavior::Immediate);
+        let connection = &self.project.connection;
+        connection.busy_timeout(WRITE_BUSY_TIMEOUT).map_err(&failed)?;
+        let begun = Transaction::new_unchecked(connection, TransactionBehavior::Immediate);
+        connection.busy_timeout(BUSY_TIMEOUT).map_err(&failed)?;
         let change = ProjectChange { transaction: begun.map_err(&failed)?, writer: self };
         let value = act(&change)?;
         self.disk.before_commit(self.path(), what)?;

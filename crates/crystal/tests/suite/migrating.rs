@@ -9,7 +9,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use varve_crystal::{
-    Error, MajorVersion, OpenOptions, Project, ProjectWriter, RevisionId, Watcher, tree_path,
+    DownloadOutcome, Error, MajorVersion, NewRevision, OpenOptions, Project, ProjectWriter, RevisionId,
+    Watcher, tree_path,
 };
 
 use crate::checklist::{Made, assert_acceptable};
@@ -238,6 +239,32 @@ fn a_reader_keeps_the_bodies_where_they_are() {
     writer.migrate(MajorVersion::Tree, &mut |_| ControlFlow::Continue(())).unwrap();
     assert_eq!(writer.version(), MajorVersion::Tree);
     assert_eq!(bodies(&writer), made_bodies());
+}
+
+/// Crystal migrates a project of version 1 when it opens it, also while a capture writes to it.
+#[test]
+fn a_writer_follows_a_crystal_that_migrates_the_project_under_it() {
+    let scratch = Scratch::made(MajorVersion::Flat);
+    let mut writer = ProjectWriter::open(&scratch.path).unwrap();
+    let page = writer.resources().next().unwrap().unwrap().id;
+    let add = |writer: &mut ProjectWriter, bytes: &[u8]| {
+        let mut body = writer.begin_body().unwrap();
+        io::Write::write_all(&mut body, bytes).unwrap();
+        let outcome = DownloadOutcome::Fetched { metadata: None, body };
+        let new = NewRevision { id: None, resource: page, request_cookie: None, outcome };
+        writer.add_revision(new).unwrap().get()
+    };
+    let mut expected = made_bodies();
+    expected.insert(add(&mut writer, b"before"), b"before".to_vec());
+    // Crystal has listed the rows.
+    fs::create_dir(scratch.at("revisions.inprogress")).unwrap();
+    expected.insert(add(&mut writer, b"during"), b"during".to_vec());
+    open_like_crystal(&scratch.path, usize::MAX).unwrap();
+    expected.insert(add(&mut writer, b"after"), b"after".to_vec());
+    assert_eq!((writer.version(), bodies(&writer)), (MajorVersion::Tree, expected.clone()));
+    writer.close().unwrap();
+    assert_acceptable(&scratch.path, Made::ByUs);
+    assert_eq!(bodies(&Project::open(&scratch.path).unwrap()), expected);
 }
 
 proptest! {

@@ -6,6 +6,7 @@
 pub mod capture;
 pub mod export;
 mod fact;
+mod hibernated_tasks;
 pub mod import;
 pub(crate) mod plan;
 pub mod project;
