@@ -57,7 +57,7 @@ fn measured(task: &str, path: &Path, count: u64) -> Outcome<()> {
         "open" => Project::open(path)?.version().number().into(),
         "cat" => cat(path, &generate::url(count / 2 + 1))?,
         "members" => members(path)?,
-        "info" => Project::open(path)?.info()?.bytes,
+        "info" => Project::open(path)?.info()?.bytes.unwrap_or(0),
         "floor-open" => floor::open(path)?,
         "floor-cat" => floor::cat(path, &generate::url(count / 2 + 1))?,
         "floor-members" => floor::members(path)?,

@@ -78,7 +78,7 @@ impl Project {
             copying.discarded(&partial.layout)?;
         }
         partial.disk.ensure_folder(&partial.layout.tmp())?;
-        make_durable(&partial)?;
+        partial.disk.sync_all()?;
         let (layout, lock) = partial.finish()?;
         let path = layout.dir.clone();
         if is_torn {
@@ -162,9 +162,6 @@ impl ProjectCopy<'_> {
             copy_sparse(&from, &to).map_err(io_at("copy", &self.source.path().join(name)))?;
         self.progress.files += 1;
         keep_attributes(&from, &to);
-        if !cfg!(target_os = "linux") {
-            self.disk.sync_file(&to, copy)?;
-        }
         self.tell()
     }
 
@@ -194,35 +191,6 @@ fn new_path(target: &Path, source: &Path) -> Result<PathBuf> {
         return Err(Error::Inside { path: target.to_owned() });
     }
     Ok(parent.join(target.file_name().unwrap_or_default()))
-}
-
-/// Makes everything in the copy durable.
-///
-/// On Linux one call does that for the whole file system, and a million files need not be opened
-/// again one by one.
-#[cfg(target_os = "linux")]
-fn make_durable(partial: &Partial) -> Result<()> {
-    let sync = || -> io::Result<()> {
-        partial.disk.announce(DiskStep::Sync(&partial.layout.dir))?;
-        Ok(rustix::fs::syncfs(partial.layout.folder())?)
-    };
-    sync().map_err(io_at("sync", &partial.layout.dir))
-}
-
-#[cfg(not(target_os = "linux"))]
-fn make_durable(partial: &Partial) -> Result<()> {
-    sync_below(partial, &partial.layout.dir)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn sync_below(partial: &Partial, folder: &Path) -> Result<()> {
-    for entry in partial.layout.folder().entries(partial.layout.name(folder))? {
-        let entry = entry?;
-        if entry.kind == EntryKind::Folder {
-            sync_below(partial, &folder.join(&entry.name))?;
-        }
-    }
-    partial.disk.sync_folder(folder)
 }
 
 /// Gives a copy the times and permissions of its original, where the system lets it.

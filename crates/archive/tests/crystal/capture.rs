@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use varve_archive::CrawlError;
 use varve_archive::RepositoryError;
 
+use serde_json::json;
 use varve_archive::history::open_reader;
 use varve_archive::verbs::capture::{CrawlEvent, CrawlSettings, NetworkOptions, ScopeKind};
 use varve_archive::verbs::cat::{CaptureSelector, find};
@@ -370,12 +371,11 @@ fn the_tasks_that_crystal_left_are_continued() {
         let source = Some(GroupSource::Root(root.id));
         let new = NewGroup { name: "", url_pattern: &pattern, source, do_not_download: true };
         let group = writer.add_group(new).unwrap().id;
-        *state.borrow_mut() = format!(
-            r#"{{"tasks": [{{"type": "DownloadResourceTask", "resource_id": "{alone}"}}, \
-               {{"type": "DownloadResourceTask", "resource_id": "999"}}, \
-               {{"type": "DownloadResourceGroupTask", "group_id": "{group}"}}], \
-               "groups": {{"{group}": {{"last_downloaded_member_id": null}}}}}}"#
-        );
+        let page = |id: i64| json!({ "type": "DownloadResourceTask", "resource_id": id.to_string() });
+        let pages = json!({ "type": "DownloadResourceGroupTask", "group_id": group.to_string() });
+        let progress = json!({ group.to_string(): { "last_downloaded_member_id": null } });
+        let tasks = json!({ "tasks": [page(alone.get()), page(999), pages], "groups": progress });
+        *state.borrow_mut() = tasks.to_string();
         writer.set_property("hibernated_state", Some(&state.borrow())).unwrap();
     });
     let stopped = scene.run_as(None, NetworkOptions::default(), 5).unwrap();

@@ -801,3 +801,33 @@ fn made_flat(folder: &Path) -> String {
     let downloads = (0..17).map(|number| Download::plain(HOME, format!("body {number}")));
     project::make(&folder.join("flat"), MajorVersion::Flat, downloads).to_str().unwrap().to_owned()
 }
+
+/// An export that is killed leaves a folder, and the next one removes it.
+#[test]
+fn what_a_killed_export_leaves_is_removed_by_the_next_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let downloads = (0..400).map(|number| Download::plain(format!("{HOME}{number}"), "body ".repeat(number)));
+    let path = made(folder.path(), downloads);
+    let museum = folder.path().join("museum").to_str().unwrap().to_owned();
+    said(0, &["init", &museum]);
+    said(0, &["-C", &museum, "import", &path]);
+    let place = folder.path().join("out");
+    std::fs::create_dir(&place).unwrap();
+    let target = place.join("back.crystalproj").to_str().unwrap().to_owned();
+    let words = ["-C", &museum, "export", "--format", "crystal", &target];
+    let names = || -> Vec<String> {
+        let entries = std::fs::read_dir(&place).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    };
+    let mut child = varve().args(words).stdout(std::process::Stdio::null()).spawn().unwrap();
+    while names().is_empty() && child.try_wait().unwrap().is_none() {
+        std::thread::yield_now();
+    }
+    child.kill().unwrap();
+    assert!(!child.wait().unwrap().success(), "it came to its end");
+    assert!(matches!(&names()[..], [left] if left.starts_with(".varve-export-")), "{:?}", names());
+    said(0, &words);
+    assert_eq!(names(), ["back.crystalproj"]);
+    let info = said(0, &["crystal", "verify", &target, "--bodies"]);
+    assert_eq!(info, "ok: 400 revisions, 400 with bodies\n");
+}

@@ -156,7 +156,7 @@ fn the_members_of_a_group_are_the_captured_and_the_linked_pages() {
         "root  Home  https://xkcd.com/\n  \
          group  Comics  https://xkcd.com/#/  1 captured, 1 missing\n    \
          group  https://xkcd.com/#/more  https://xkcd.com/#/more  0 captured, 1 missing\n\
-         alias  https://ads.example/  https://ads.example/  external\n"
+         alias  https://ads.example/  https://ads.example/  live\n"
     );
     let tree: serde_json::Value = serde_json::from_str(&museum.good(&["plan", "tree", "--json"])).unwrap();
     let comics = &tree["roots"][0]["groups"][0];

@@ -54,6 +54,9 @@ pub struct OpenOptions<'a> {
     pub on_progress: Option<OnProgress<'a>>,
     /// Keeps a newest revision without a body, which Crystal would delete.
     pub keep_last_without_body: bool,
+    /// Makes nothing durable before the project is closed. Only for a new project that is of no use
+    /// unless all of it was written.
+    pub defers_syncs: bool,
     /// Sees each change to a file before it is made.
     pub watcher: Option<Watcher>,
 }
@@ -104,7 +107,10 @@ impl ProjectWriter {
     }
 
     pub(crate) fn open_locked(layout: ProjectLayout, lock: Lock, options: OpenOptions<'_>) -> Result<Self> {
-        let disk = ProjectDisk::watched(layout.folder(), options.watcher.clone());
+        let mut disk = ProjectDisk::watched(layout.folder(), options.watcher.clone());
+        if options.defers_syncs {
+            disk.defer_syncs();
+        }
         let database = layout.folder().checked_path(DATABASE_FILE)?;
         let connection = connect(&layout.dir, &database, How::ReadWrite)?;
         let opened =
@@ -135,6 +141,9 @@ impl ProjectWriter {
         recovery::pack_last_bodies(project, disk)?;
         project.share()?;
         project.begin_log()?;
+        if options.defers_syncs {
+            project.defer_syncs()?;
+        }
         self.report = OpenReport { upgraded, resumed_migration, undone_revision };
         Ok(())
     }
@@ -156,7 +165,8 @@ impl ProjectWriter {
         let packed = self.pack_waiting();
         let ended = self.project.end_log();
         packed?;
-        ended.or_else(|error| if error.is_busy() { Ok(()) } else { Err(error) })
+        ended.or_else(|error| if error.is_busy() { Ok(()) } else { Err(error) })?;
+        if self.disk.defers_syncs() { self.disk.sync_all() } else { Ok(()) }
     }
 }
 

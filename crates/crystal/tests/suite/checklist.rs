@@ -5,6 +5,7 @@ use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use varve_core::alias::Aliases;
 use varve_core::url::{SiteRules, alternatives};
 
@@ -77,6 +78,16 @@ pub(crate) fn assert_acceptable(path: &Path, made: Made) {
     }
     let sound: String = connection.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
     assert_eq!(sound, "ok");
+    keep_copy(path);
+}
+
+/// Keeps a copy of the project where the user wants to open them with Crystal itself.
+fn keep_copy(path: &Path) {
+    static NUMBER: AtomicUsize = AtomicUsize::new(1);
+    let Some(folder) = std::env::var_os("VARVE_CRYSTAL_PROJECTS") else { return };
+    fs::create_dir_all(&folder).unwrap();
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    crate::fixture::copy_tree(path, &Path::new(&folder).join(format!("{number}.crystalproj")));
 }
 
 fn assert_files(path: &Path, made: Made) {
