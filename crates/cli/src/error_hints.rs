@@ -286,7 +286,6 @@ fn crystal_hint(failure: &CrystalError) -> Option<&'static str> {
         CrystalError::Partial { .. } => "copy the original again, with `varve crystal save-as`",
         CrystalError::Exists { .. } => "choose another name",
         CrystalError::TooNew { .. } => "a later varve may support it; nothing was changed",
-        CrystalError::NotWritten { .. } => "it can be read, and copied with `varve crystal save-as`",
         CrystalError::ReadOnly { .. } =>
             "copy it with `varve crystal save-as` to a place that you may write to",
         CrystalError::Locked { .. } => WAIT_HINT,

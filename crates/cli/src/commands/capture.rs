@@ -47,7 +47,8 @@ use crate::verb::{Error, ExitStatus, Session, Verb};
 /// Ctrl-C stops a run and makes a version of what it has captured; the exit code is 130. `--resume` continues a run
 /// that was stopped or killed, and the version that it makes then contains all of it. Options that would change which
 /// pages belong to the run are rejected with `--resume`; others replace those of the run. `--finish` ends the run with
-/// what it has captured.
+/// what it has captured. In a Crystal project without such a run, `--resume` continues the tasks that Crystal left when
+/// it was closed, and removes them when they are done.
 ///
 /// An archive asks for every page again, with conditional requests. With `--stale-before` or `--retry-errors`, only what
 /// they select and what is missing is requested; the links of the other pages are read from their captures, and the

@@ -4,7 +4,7 @@
 //! (`conditional_fetch`), how failures are named (`download_error`), and what a row holds
 //! (`response_head`).
 //!
-//! Each response waits with its body in `tmp` until the next checkpoint. Then they become
+//! Each response waits with its body as a draft until the next checkpoint. Then they become
 //! revisions in a few transactions (`pending`), so that a crash leaves each revision complete or
 //! absent.
 //!

@@ -110,6 +110,11 @@ impl BodyFinder<'_> {
         )
     }
 
+    /// Whether there is a pack that the body with this id belongs in.
+    pub(crate) fn has_pack(&self, id: RevisionId) -> Result<bool> {
+        Ok(self.find_at(BodyPlace::Pack, id)?.is_some())
+    }
+
     fn look_twice<T>(
         &self,
         id: RevisionId,

@@ -129,7 +129,7 @@ fn links_among_bodies_are_refused_and_lead_nowhere() {
     drop(project);
     // A migration moves the link itself out of the way, and never what it leads to.
     let mut writer = ProjectWriter::open(&flat.path).unwrap();
-    writer.migrate(&mut |_| std::ops::ControlFlow::Continue(())).unwrap();
+    writer.migrate(MajorVersion::Tree, &mut |_| std::ops::ControlFlow::Continue(())).unwrap();
     assert!(flat.at("salvage/1").is_symlink());
     assert_eq!(fs::read(&other).unwrap(), b"not yours");
 
@@ -140,7 +140,9 @@ fn links_among_bodies_are_refused_and_lead_nowhere() {
     assert!(refused(&project, 1));
     drop(project);
 
-    for name in ["tmp", "revisions", "database.sqlite", "salvage", "icons", "revisions.inprogress"] {
+    for name in
+        ["tmp", "varve.tmp", "revisions", "database.sqlite", "salvage", "icons", "revisions.inprogress"]
+    {
         let scratch = made(MajorVersion::Tree);
         let _ = fs::remove_dir_all(scratch.at(name));
         let _ = fs::remove_file(scratch.at(name));

@@ -56,7 +56,7 @@ fn an_older_schema_gets_what_it_lacks_as_from_crystal() {
         ]
     );
     assert_eq!(writer.version(), MajorVersion::Flat);
-    writer.migrate(&mut |_| ControlFlow::Continue(())).unwrap();
+    writer.migrate(MajorVersion::Tree, &mut |_| ControlFlow::Continue(())).unwrap();
     writer.close().unwrap();
     assert_acceptable(&scratch.path, Made::ByCrystal);
     assert_eq!(files(&scratch.at("revisions")), files(&golden.at("revisions")));

@@ -36,6 +36,7 @@ const NAMES: &[&str] = &[
     "revisions.inprogress",
     "revisions.inprogress/000",
     "tmp",
+    "varve.tmp",
     "tmp/left.body",
     "tmp/revisions",
     "tmp/revisions/1",
@@ -92,8 +93,9 @@ const WRITE: Operation = ("write", |path| {
     writer.add_revision(NewRevision { id, resource, request_cookie: None, outcome })?;
     writer.close()
 });
-const MIGRATE: Operation =
-    ("migrate", |path| ProjectWriter::open(path)?.migrate(&mut |_| ControlFlow::Continue(())).map(drop));
+const MIGRATE: Operation = ("migrate", |path| {
+    ProjectWriter::open(path)?.migrate(MajorVersion::Tree, &mut |_| ControlFlow::Continue(())).map(drop)
+});
 const SAVE_AS: Operation = ("save as", |path| {
     let target = path.with_file_name("copy.crystalproj");
     Project::open(path)?.save_as(target, SaveAsOptions::default()).map(drop)

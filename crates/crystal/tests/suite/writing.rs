@@ -55,7 +55,7 @@ fn refusal<T>(result: Result<T, Error>) -> ChangeRefusal {
 
 #[test]
 fn new_projects_are_what_crystal_would_make() {
-    for version in [MajorVersion::Flat, MajorVersion::Tree] {
+    for version in [MajorVersion::Flat, MajorVersion::Tree, MajorVersion::Packed] {
         let scratch = Scratch::empty();
         let bare = scratch.path.with_extension("");
         let writer = ProjectWriter::create(&bare, CreateOptions { version, watcher: None }).unwrap();
@@ -68,17 +68,11 @@ fn new_projects_are_what_crystal_would_make() {
         let again = ProjectWriter::create(&scratch.path, CreateOptions::default());
         assert!(matches!(again, Err(Error::Exists { .. })));
     }
-    let scratch = Scratch::empty();
-    let packed = CreateOptions { version: MajorVersion::Packed, watcher: None };
-    assert!(matches!(
-        ProjectWriter::create(&scratch.path, packed),
-        Err(Error::NotWritten { version: 3, .. })
-    ));
 }
 
 #[test]
-fn revisions_are_kept_with_their_bodies_in_both_layouts() {
-    for version in [MajorVersion::Flat, MajorVersion::Tree] {
+fn revisions_are_kept_with_their_bodies_in_all_layouts() {
+    for version in [MajorVersion::Flat, MajorVersion::Tree, MajorVersion::Packed] {
         let scratch = Scratch::empty();
         let mut writer =
             ProjectWriter::create(&scratch.path, CreateOptions { version, watcher: None }).unwrap();
@@ -99,7 +93,7 @@ fn revisions_are_kept_with_their_bodies_in_both_layouts() {
         assert_eq!((found.keys().copied().collect::<Vec<_>>(), missing), (vec![1, 3, 4], vec![]));
         let flat = scratch.at("revisions/1").is_file();
         let tree = scratch.at("revisions/000/000/000/000/001").is_file();
-        assert_eq!((flat, tree), (version == MajorVersion::Flat, version == MajorVersion::Tree));
+        assert_eq!((flat, tree), (version == MajorVersion::Flat, version != MajorVersion::Flat));
         writer.close().unwrap();
         assert_acceptable(&scratch.path, Made::ByUs);
     }
@@ -148,9 +142,9 @@ fn a_revision_that_cannot_be_kept_leaves_nothing() {
     assert_eq!(refused, ChangeRefusal::Unknown { what: "resource", id: 99 });
     assert_eq!(writer.newest_revision().unwrap(), None);
     assert_eq!(files(&scratch.at("revisions")).len(), 0);
-    assert_eq!(fs::read_dir(scratch.at("tmp")).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(scratch.at("varve.tmp")).unwrap().count(), 0);
     drop(body(&writer, b"never kept"));
-    assert_eq!(fs::read_dir(scratch.at("tmp")).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(scratch.at("varve.tmp")).unwrap().count(), 0);
 }
 
 #[test]

@@ -111,6 +111,7 @@ fn head_of(capture: &Capture) -> CaptureSide<'_> {
 
 /// The pages of two versions, in path order.
 pub struct CapturePairs<'a> {
+    catalog: &'a dyn CatalogRead,
     base: Peekable<PagesByKey<'a>>,
     head: Peekable<PagesByKey<'a>>,
     key: PageMatchKey,
@@ -170,20 +171,29 @@ impl<'a> CapturePairs<'a> {
     }
 
     fn by(key: PageMatchKey, base: VersionPages<'a>, head: VersionPages<'a>) -> Self {
+        let catalog = head.catalog();
         let side = |pages| PagesByKey::new(key, pages).peekable();
-        Self { base: side(base), head: side(head), key, ready: Vec::new().into_iter() }
+        Self { catalog, base: side(base), head: side(head), key, ready: Vec::new().into_iter() }
     }
 
     fn fetch(&mut self) -> Result<Option<CapturePair>, RepositoryError> {
         if let Some(pair) = self.ready.next() {
-            return Ok(Some(pair));
+            return self.identified(pair).map(Some);
         }
         let next = [key_of(&mut self.base)?, key_of(&mut self.head)?];
         let Some(key) = next.into_iter().flatten().min() else { return Ok(None) };
         let base = take(&mut self.base, &key)?;
         let head = take(&mut self.head, &key)?;
         self.ready = pair_up(self.key, base, head).into_iter();
-        Ok(self.ready.next())
+        self.ready.next().map(|pair| self.identified(pair)).transpose()
+    }
+
+    /// The pair, with the ids of both bodies if they are to be compared.
+    fn identified(&self, mut pair: CapturePair) -> Result<CapturePair, RepositoryError> {
+        if let (Some(base), Some(head)) = (&mut pair.base, &mut pair.head) {
+            self.catalog.identify_bodies(base, head)?;
+        }
+        Ok(pair)
     }
 }
 

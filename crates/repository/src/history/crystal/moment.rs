@@ -5,7 +5,7 @@
 //! preserves the order of lists.
 
 use varve_core::Moment;
-use varve_crystal::{Project, Result, Revision, RevisionId};
+use varve_crystal::{Project, ResponseMetadata, Result, Revision, RevisionId};
 
 /// Maximum number of older revisions searched for a time.
 const LOOK_BACK: usize = 64;
@@ -13,7 +13,16 @@ const LOOK_BACK: usize = 64;
 /// The download time of a revision: its own time, that of the nearest earlier revision, or the
 /// start of 1970.
 pub fn time_of(project: &Project, revision: &Revision) -> Result<Moment> {
-    if let Some(time) = own_time(revision) {
+    time_with(project, revision, revision.metadata().ok().flatten().as_ref())
+}
+
+/// The same, where the metadata of the revision was read before.
+pub(super) fn time_with(
+    project: &Project,
+    revision: &Revision,
+    metadata: Option<&ResponseMetadata>,
+) -> Result<Moment> {
+    if let Some(time) = metadata.and_then(stated_time) {
         return Ok(time);
     }
     let before = RevisionId(revision.id.get().saturating_sub(1));
@@ -34,5 +43,9 @@ pub fn time_of(project: &Project, revision: &Revision) -> Result<Moment> {
 
 /// The time that the response itself states.
 pub(super) fn own_time(revision: &Revision) -> Option<Moment> {
-    Some(Moment::from_seconds(revision.metadata().ok().flatten()?.fetched_at()?.timestamp()))
+    stated_time(&revision.metadata().ok().flatten()?)
+}
+
+fn stated_time(metadata: &ResponseMetadata) -> Option<Moment> {
+    Some(Moment::from_seconds(metadata.fetched_at()?.timestamp()))
 }

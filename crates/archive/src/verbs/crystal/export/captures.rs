@@ -41,7 +41,7 @@ pub(super) fn write(
     if let Some(plan) = plan {
         super::plan::write(&plan, writer, &mut done)?;
     }
-    done.resources = writer.info()?.resources;
+    done.resources = writer.quick_info()?.resources;
     done.leave_many("messages and authors of versions", versions.len() as u64);
     let mut tags = history.catalog().tags()?;
     tags.retain(|tag| versions.contains(&tag.version));
