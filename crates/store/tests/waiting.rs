@@ -11,7 +11,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use scene::{files, noise, read, resource, settings};
-use varve_store::disk::{Disk, DiskError, DiskFile, LocalDisk, MappedFile, Stat};
+use varve_store::disk::{Disk, DiskError, DiskFile, LocalDisk, Stat};
 use varve_store::{StoreReader, StoreWriter, StoredObject};
 use varve_warc::write::Packing;
 
@@ -110,9 +110,6 @@ impl Disk for Gated {
     }
     fn create_new(&self, path: &Path) -> Result<Box<dyn DiskFile>, DiskError> {
         self.file(path, self.disk.create_new(path))
-    }
-    fn map(&self, path: &Path) -> Result<MappedFile, DiskError> {
-        self.disk.map(path)
     }
     fn stat(&self, path: &Path) -> Result<Option<Stat>, DiskError> {
         self.disk.stat(path)

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use varve_store::disk::{Disk, DiskError, DiskFile, MappedFile, Operation, Stat};
+use varve_store::disk::{Disk, DiskError, DiskFile, Operation, Stat};
 
 /// How a disk fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,11 +151,6 @@ impl Disk for FailingDisk {
     fn create_new(&self, path: &Path) -> Result<Box<dyn DiskFile>, DiskError> {
         self.breaker.change(Operation::Create, path)?;
         Ok(self.wrap(self.disk.create_new(path)?, path))
-    }
-
-    fn map(&self, path: &Path) -> Result<MappedFile, DiskError> {
-        self.breaker.read(Operation::Map, path)?;
-        self.disk.map(path)
     }
 
     fn stat(&self, path: &Path) -> Result<Option<Stat>, DiskError> {

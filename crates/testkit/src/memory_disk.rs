@@ -11,7 +11,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use varve_store::disk::{Disk, DiskError, DiskFile, MappedFile, Operation, Stat};
+use varve_store::disk::{Disk, DiskError, DiskFile, Operation, Stat};
 
 /// The unsynced bytes that survive a power cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -180,11 +180,6 @@ impl Disk for MemoryDisk {
         };
         self.change(NameChange { from: None, to: Some((path.to_path_buf(), number)) });
         Ok(self.handle(path, number))
-    }
-
-    fn map(&self, path: &Path) -> Result<MappedFile, DiskError> {
-        let number = self.number(Operation::Map, path)?;
-        Ok(MappedFile::from(self.state().files[number].bytes.clone()))
     }
 
     fn stat(&self, path: &Path) -> Result<Option<Stat>, DiskError> {

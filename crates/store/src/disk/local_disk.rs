@@ -3,18 +3,18 @@
 //! Files are reached through a [`Folder`]: no link below the root is followed, and only regular
 //! files are opened. So an archive that someone else made cannot lead a write to another file.
 //!
-//! Requires Unix: positioned reads and writes, syncing a folder, and renaming over a mapped file.
+//! Requires Unix: positioned reads and writes, syncing a folder, and renaming over an open file.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use varve_file::{EntryKind, ExpectedKind, Folder, FolderError};
 
-use super::{Disk, DiskError, DiskFile, MappedFile, Operation, Stat};
+use super::{Disk, DiskError, DiskFile, Operation, Stat};
 use crate::steps::{self, step};
 
 /// The file system of this machine below a root folder. A path outside the root is an error.
@@ -86,19 +86,6 @@ impl Disk for LocalDisk {
     fn create_new(&self, path: &Path) -> Result<Box<dyn DiskFile>, DiskError> {
         step("create", path);
         self.open_file(Operation::Create, path, |folder, name| folder.create_new(name))
-    }
-
-    fn map(&self, path: &Path) -> Result<MappedFile, DiskError> {
-        let mut file = self.run(Operation::Map, path, |folder, name| folder.open_to_read(name))?;
-        // Some file systems cannot map files; then the file is read.
-        match MappedFile::map(&file) {
-            Ok(mapped) => Ok(mapped),
-            Err(_) => {
-                let mut bytes = Vec::new();
-                file.read_to_end(&mut bytes).map_err(failed(Operation::Read, path))?;
-                Ok(MappedFile::from(bytes))
-            }
-        }
     }
 
     fn stat(&self, path: &Path) -> Result<Option<Stat>, DiskError> {
@@ -206,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_written_read_cut_and_mapped() {
+    fn a_file_is_written_cut_and_read() {
         let folder = tempfile::tempdir().unwrap();
         let disk = LocalDisk::new(folder.path());
         let path = folder.path().join("a");
@@ -217,7 +204,8 @@ mod tests {
         let mut buffer = [0; 8];
         assert_eq!(file.read_at(&mut buffer, 1).unwrap(), 4);
         assert_eq!(&buffer[..4], b"ello");
-        assert_eq!(&*disk.map(&path).unwrap(), b"hello");
+        let again = disk.open(&path).unwrap();
+        assert_eq!((again.read_at(&mut buffer, 0).unwrap(), &buffer[..5]), (5, &b"hello"[..]));
         assert_eq!(file.length().unwrap(), 5);
     }
 
@@ -242,15 +230,6 @@ mod tests {
         disk.set_read_only(&path).unwrap();
         assert!(disk.stat(&path).unwrap().unwrap().read_only);
         assert_eq!(disk.list(folder.path()).unwrap(), ["a"]);
-    }
-
-    #[test]
-    fn an_empty_file_maps_to_nothing() {
-        let folder = tempfile::tempdir().unwrap();
-        let disk = LocalDisk::new(folder.path());
-        let path = folder.path().join("empty");
-        disk.create_new(&path).unwrap();
-        assert!(disk.map(&path).unwrap().is_empty());
     }
 
     #[test]
@@ -282,7 +261,6 @@ mod tests {
         for error in [
             disk.open(&link).err(),
             disk.open_to_write(&link).err(),
-            disk.map(&link).err(),
             disk.stat(&link).err(),
             disk.set_read_only(&link).err(),
         ] {
