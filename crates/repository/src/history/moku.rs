@@ -150,9 +150,13 @@ impl MokuHistoryReader {
         loose(&self.site, &self.bodies, settled)
     }
 
-    /// Opens the body of a capture. Reading it to the end verifies it.
+    /// Opens the body of a capture. Reading it to the end verifies it. A file that is longer than the
+    /// recorded length is an error before it is read.
     pub fn open_body(&self, capture: &Capture) -> Result<Box<dyn Read + Send>, RepositoryError> {
-        let body = self.bodies.open_body(&capture.body)?;
+        let body = match capture.length {
+            Some(length) => self.bodies.open_body_within(&capture.body, length)?,
+            None => self.bodies.open_body(&capture.body)?,
+        };
         body.ok_or_else(|| RepositoryError::Absent { id: capture.body.to_string() })
     }
 }
