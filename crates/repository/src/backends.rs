@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use varve_catalog::{Catalog, CatalogRead, FrontierStore, SqliteCatalog, SqliteFrontierStore};
+use varve_catalog::{Catalog, CatalogRead, DatabasePath, FrontierStore, SqliteCatalog, SqliteFrontierStore};
 use varve_core::head_store::HeadStore;
 use varve_core::writer_lock::WriterLock;
 use varve_file::RootedFiles;
@@ -104,7 +104,13 @@ impl Backends {
     /// Creates a catalog of the same kind in another folder, to be compared with that of the
     /// archive.
     pub fn new_catalog(&self, folder: &Path) -> Result<Box<dyn Catalog>, RepositoryError> {
-        Ok(Box::new(SqliteCatalog::open_to_write(&folder.join("catalog.db"))?))
+        let path = folder.join("catalog.db");
+        // Below the archive no link is followed.
+        let database = match path.strip_prefix(self.layout.root()) {
+            Ok(name) => DatabasePath::below(self.layout.root(), name),
+            Err(_) => DatabasePath::from(&path),
+        };
+        Ok(Box::new(SqliteCatalog::open_to_write(database)?))
     }
 }
 

@@ -68,7 +68,7 @@ impl MokuHistoryReader {
         let site = MokuPaths::new(root);
         let path = root.join(".moku");
         RootedFiles::new(root).open_folder(&path).map_err(RepositoryError::read(&path))?;
-        let catalog = Arc::new(MokuCatalog::open_to_read(&site.database())?);
+        let catalog = Arc::new(MokuCatalog::open_to_read(site.database())?);
         let (head, bodies) = (head_of(&site), Arc::new(bodies_of(&site)));
         Ok(Self { catalog, head, bodies, site, settled: None })
     }
@@ -198,8 +198,8 @@ impl MokuHistoryWriter {
         let lock = file_lock(root, MOKU_LOCK_FILE).take(&opening.holder)?;
         let settled = settled(&site)?;
         refuse_lost_database(&site)?;
-        step("open the database", &site.database());
-        let catalog = Arc::new(MokuCatalog::open_to_write(&site.database(), &site_opening.options)?);
+        step("open the database", site.database().as_path());
+        let catalog = Arc::new(MokuCatalog::open_to_write(site.database(), &site_opening.options)?);
         let (head, bodies) = (head_of(&site), Arc::new(bodies_of(&site)));
         if let Some(redaction) = site_opening.redaction {
             catalog.set_redaction(redaction)?;
@@ -394,7 +394,7 @@ impl MokuHistoryWriter {
 /// Fails if the database is lost. A new one would reference no bodies, and the next sweep would
 /// delete them all.
 fn refuse_lost_database(site: &MokuPaths) -> Result<(), RepositoryError> {
-    let (path, files) = (site.database(), RootedFiles::new(site.root()));
+    let (path, files) = (site.database().as_path().to_owned(), RootedFiles::new(site.root()));
     let has_content = |path: &Path| -> Result<bool, RepositoryError> {
         let found = files.entry(path).map_err(RepositoryError::read(path))?;
         Ok(found.is_some_and(|found| found.length > 0))
@@ -420,5 +420,5 @@ fn settled(site: &MokuPaths) -> Result<SystemTime, RepositoryError> {
 /// and does not rewrite bodies that exist. So while Moku has the site open, it may be about to
 /// reference any of them.
 fn loose<'a>(site: &'a MokuPaths, bodies: &'a LooseBodies, settled: SystemTime) -> LooseBodyView<'a> {
-    LooseBodyView { bodies, settled, is_shared: Box::new(|| is_open_elsewhere(&site.database())) }
+    LooseBodyView { bodies, settled, is_shared: Box::new(|| is_open_elsewhere(site.database().as_path())) }
 }
