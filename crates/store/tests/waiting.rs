@@ -11,6 +11,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use scene::{files, noise, read, resource, settings};
+use varve_file::TemporaryFolder;
 use varve_store::disk::{Disk, DiskError, DiskFile, LocalDisk, Stat};
 use varve_store::{StoreReader, StoreWriter, StoredObject};
 use varve_warc::write::Packing;
@@ -131,6 +132,10 @@ impl Disk for Gated {
     }
     fn sync_folder(&self, folder: &Path) -> Result<(), DiskError> {
         self.disk.sync_folder(folder)
+    }
+
+    fn temporary_folder(&self, folder: &Path) -> TemporaryFolder {
+        self.disk.temporary_folder(folder)
     }
 }
 

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use varve_file::TemporaryFolder;
 use varve_store::disk::{Disk, DiskError, DiskFile, Operation, Stat};
 
 /// How a disk fails.
@@ -186,6 +187,10 @@ impl Disk for FailingDisk {
     fn sync_folder(&self, folder: &Path) -> Result<(), DiskError> {
         self.breaker.change(Operation::SyncFolder, folder)?;
         self.disk.sync_folder(folder)
+    }
+
+    fn temporary_folder(&self, folder: &Path) -> TemporaryFolder {
+        self.disk.temporary_folder(folder)
     }
 }
 

@@ -11,6 +11,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use varve_file::TemporaryFolder;
 use varve_store::disk::{Disk, DiskError, DiskFile, Operation, Stat};
 
 /// The unsynced bytes that survive a power cut.
@@ -238,6 +239,10 @@ impl Disk for MemoryDisk {
         let here: Vec<NameChange> = here;
         here.iter().for_each(|change| change.apply(&mut state.safe_names));
         Ok(())
+    }
+
+    fn temporary_folder(&self, _: &Path) -> TemporaryFolder {
+        TemporaryFolder::from(std::env::temp_dir())
     }
 }
 

@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use varve_file::TemporaryFolder;
 use varve_store::disk::{Disk, DiskError, DiskFile, Operation, Stat};
 
 /// One recorded call.
@@ -133,6 +134,10 @@ impl Disk for RecordingDisk {
     fn sync_folder(&self, folder: &Path) -> Result<(), DiskError> {
         self.calls.add(Operation::SyncFolder, folder);
         self.disk.sync_folder(folder)
+    }
+
+    fn temporary_folder(&self, folder: &Path) -> TemporaryFolder {
+        self.disk.temporary_folder(folder)
     }
 }
 

@@ -14,3 +14,4 @@ pub use varve_expect::{
     Departure, Domain, DomainFile, DomainFileError, Expectation, Follow, Loaded, Observed, Outcome, Redirect,
     Remark, Seen, Standing, Target, TargetError, UrlDatabase, UrlsError, Verdict, judge, standing,
 };
+pub use varve_file::TemporaryFolder;

@@ -12,7 +12,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use varve_file::{EntryKind, ExpectedKind, Folder, FolderError};
+use varve_file::{EntryKind, ExpectedKind, Folder, FolderError, TemporaryFolder};
 
 use super::{Disk, DiskError, DiskFile, Operation, Stat};
 use crate::steps::{self, step};
@@ -141,6 +141,11 @@ impl Disk for LocalDisk {
     fn sync_folder(&self, folder: &Path) -> Result<(), DiskError> {
         step("sync a folder", folder);
         self.run(Operation::SyncFolder, folder, |root, name| root.sync(name))
+    }
+
+    fn temporary_folder(&self, folder: &Path) -> TemporaryFolder {
+        // A path outside the root stays outside as a name, and is refused when it is opened.
+        TemporaryFolder::below(&self.root, folder.strip_prefix(&self.root).unwrap_or(folder))
     }
 }
 

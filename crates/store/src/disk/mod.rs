@@ -14,6 +14,8 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use varve_file::TemporaryFolder;
+
 pub use file_source::FileSource;
 pub use local_disk::LocalDisk;
 
@@ -59,6 +61,9 @@ pub trait Disk: Send + Sync {
 
     /// Waits until the names in a folder survive a power cut.
     fn sync_folder(&self, folder: &Path) -> Result<(), DiskError>;
+
+    /// The folder for files without a name, which is opened when the first is made.
+    fn temporary_folder(&self, folder: &Path) -> TemporaryFolder;
 }
 
 /// An open file of a [`Disk`].

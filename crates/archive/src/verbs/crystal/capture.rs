@@ -14,7 +14,7 @@ use varve_catalog::{DatabasePath, Frontier, FrontierStore, SqliteCatalog, Sqlite
 use varve_core::RunId;
 use varve_core::secret::ShownUrl;
 use varve_crystal::{CAPTURE_FOLDER, OpenReport, ProjectWriter, RevisionId};
-use varve_file::Folder;
+use varve_file::{Folder, TemporaryFolder};
 use varve_plan::Plan;
 
 use super::plan::PlanRows;
@@ -195,7 +195,7 @@ fn crawl(
     report: &mut dyn FnMut(CrawlEvent<'_>),
 ) -> Result<ProjectCaptured, ArchiveError> {
     let (opened, folder) = open.about()?;
-    let fetchers = usual_and_pages(&folder.join("tmp"), &settings, reach)?;
+    let fetchers = usual_and_pages(&TemporaryFolder::below(&folder, "tmp"), &settings, reach)?;
     let credentials = reach.credentials_for(&settings.seeds).map_err(CrawlError::Credentials)?;
     let run = ProjectRun {
         project: open,
