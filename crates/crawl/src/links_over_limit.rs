@@ -6,7 +6,7 @@
 
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
 
-use tempfile::SpooledTempFile;
+use varve_file::SpooledFile;
 
 /// URLs that are in memory, in bytes.
 const MAX_MEMORY_BYTES: usize = 256 << 10;
@@ -16,7 +16,7 @@ const MAX_MEMORY_BYTES: usize = 256 << 10;
 pub(crate) struct LinksOverLimit {
     count: u64,
     /// The URLs, each on a line. A URL has no line break.
-    urls: Option<SpooledTempFile>,
+    urls: Option<SpooledFile>,
     failure: Option<io::Error>,
 }
 
@@ -27,7 +27,7 @@ impl LinksOverLimit {
         if self.failure.is_some() {
             return;
         }
-        let urls = self.urls.get_or_insert_with(|| tempfile::spooled_tempfile(MAX_MEMORY_BYTES));
+        let urls = self.urls.get_or_insert_with(|| SpooledFile::new(MAX_MEMORY_BYTES, None));
         self.failure = writeln!(urls, "{url}").err();
     }
 
@@ -68,7 +68,7 @@ mod tests {
         (3000..6000).for_each(|number| more.push(&url(number)));
         all.append(more);
         assert_eq!(all.count(), 6000);
-        assert!(all.urls.as_ref().is_some_and(SpooledTempFile::is_rolled));
+        assert!(all.urls.as_ref().is_some_and(SpooledFile::is_in_file));
         let mut number = 0;
         all.for_each(|found| {
             assert_eq!(found, url(number));

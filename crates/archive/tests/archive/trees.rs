@@ -150,7 +150,8 @@ fn a_link_that_is_swapped_in_while_a_tree_is_restored_leads_nowhere() {
     let scene = Scene::new();
     let (source, target, victim) = (scene.path("source"), scene.path("target"), scene.path("victim"));
     fs::create_dir_all(source.join("a/b")).unwrap();
-    (0..40_u64).for_each(|number| fs::write(source.join(format!("a/b/{number}")), noise(100, number)).unwrap());
+    (0..40_u64)
+        .for_each(|number| fs::write(source.join(format!("a/b/{number}")), noise(100, number)).unwrap());
     fs::set_permissions(source.join("a"), fs::Permissions::from_mode(0o711)).unwrap();
     fs::create_dir_all(victim.join("b")).unwrap();
     fs::write(victim.join("b/precious"), "precious").unwrap();
@@ -165,7 +166,8 @@ fn a_link_that_is_swapped_in_while_a_tree_is_restored_leads_nowhere() {
     };
     let mut failures = 0;
     let restored =
-        tree::restore(&scene.archive(), stowed.manifest.id, &target, 2, &progress, |_| failures += 1).unwrap();
+        tree::restore(&scene.archive(), stowed.manifest.id, &target, 2, &progress, |_| failures += 1)
+            .unwrap();
     assert!(restored.failed > 0 && restored.failed == failures, "{restored:?}");
     assert_eq!(picture(&victim), before);
 }

@@ -1,5 +1,5 @@
-//! Archives and Moku sites that someone else prepared: every name of a layout, replaced by a link, a
-//! named pipe, a socket, a folder or a huge file, under verbs of every kind.
+//! Archives, Moku sites and Crystal projects that someone else prepared: every name of a layout,
+//! replaced by a link, a named pipe, a socket, a folder or a huge file, under verbs of every kind.
 //!
 //! No process may change anything outside of the layout, wait for ever, panic, or need much memory.
 //! What a verb reports is tested elsewhere. By default each replacement meets three verbs; all of
@@ -77,6 +77,20 @@ const SITE_NAMES: &[&str] = &[
     "a/b/.page_body",
     "a/b/.page_headers.json",
     "a/b/.tmp-varve-.page_body",
+];
+
+/// The entries of a Crystal project that the capture of pages uses. The suite of `varve-crystal` has
+/// every name.
+const PROJECT_NAMES: &[&str] = &[
+    "database.sqlite",
+    "revisions",
+    "tmp",
+    "varve.lock",
+    "varve.capture",
+    "varve.capture/frontier.db",
+    "varve.capture/frontier.db-wal",
+    "varve.capture/frontier.db-shm",
+    "varve.capture/frontier.db-journal",
 ];
 
 /// Stands for the first body of the site.
@@ -165,6 +179,14 @@ const ARCHIVE_VERBS: &[Words] = &[
 const SITE_VERBS: &[Words] =
     &[&["moku", "info"], &["checkout", "HEAD"], &["moku", "set", "--redaction", "off"]];
 
+const PROJECT_VERBS: &[Words] = &[
+    &["capture", "{}", "--allow-private"],
+    &["capture", "--resume", "--allow-private"],
+    &["capture", "--finish"],
+    &["crystal", "info"],
+    &["crystal", "verify"],
+];
+
 /// A layout to copy for each process.
 struct Template {
     folder: PathBuf,
@@ -195,7 +217,7 @@ fn prepare(folder: &Path, words: &[&str]) {
     assert_eq!(output.status.code(), Some(0), "{words:?}: {}", stderr(&output));
 }
 
-fn make_templates(root: &Path) -> [Template; 2] {
+fn make_templates(root: &Path) -> [Template; 3] {
     fs::write(root.join("one.html"), "one").unwrap();
     fs::write(root.join("two.html"), "two").unwrap();
     prepare(root, &["init", "archive", "--packing", "zstd"]);
@@ -210,10 +232,16 @@ fn make_templates(root: &Path) -> [Template; 2] {
     prepare(root, &["-C", "archive", "plan", "root", "add", "https://example.com/one"]);
     let url = "https://example.com/one";
     prepare(root, &["-C", "archive", "urls", "add", "--domain-file", "--offline", url]);
+    prepare(root, &["-C", "archive", "export", "--format", "crystal", "project.crystalproj"]);
     let verbs = |own: &[Words]| [READING_VERBS, SHARED_WRITING_VERBS, own].concat();
     [
         Template { folder: root.join("archive"), names: ARCHIVE_NAMES, verbs: verbs(ARCHIVE_VERBS) },
         Template { folder: root.join("site"), names: SITE_NAMES, verbs: verbs(SITE_VERBS) },
+        Template {
+            folder: root.join("project.crystalproj"),
+            names: PROJECT_NAMES,
+            verbs: [READING_VERBS, PROJECT_VERBS].concat(),
+        },
     ]
 }
 
@@ -412,7 +440,7 @@ fn no_verb_leaves_the_folder_of_a_layout_hangs_or_panics() {
 #[test]
 fn a_body_that_is_longer_than_recorded_is_a_finding_and_is_not_read() {
     let root = tempfile::tempdir().unwrap();
-    let [_, site] = make_templates(root.path());
+    let [_, site, _] = make_templates(root.path());
     let body = site.resolve(&site.folder, BLOB_NAME);
     fs::remove_file(&body).unwrap();
     // Far more than can be read in the time of a test.

@@ -164,8 +164,7 @@ impl CrawlDispatcher<'_> {
         }
         self.reporter.skipped_links(from.url.as_str(), links.count());
         let listed = links.for_each(|url| {
-            let is_seen = RequestUrl::verbatim(url).is_some_and(|it| self.seen.has_page(it.page().as_str()));
-            if !is_seen {
+            if !RequestUrl::verbatim(url).is_some_and(|url| self.seen.has_url(&url)) {
                 self.reporter.skipped_link(url, &SkipRule::LinksPerPage);
             }
         });

@@ -61,8 +61,9 @@ fn remote_addresses_need_allow_remote() {
 #[test]
 fn an_index_that_is_truncated_while_it_is_served_does_not_end_the_server() {
     let place = Place::new(true);
-    let pages: Vec<_> =
-        (0..300).map(|number| page(&format!("http://e.org/{number}"), FIRST, &format!("page {number}"))).collect();
+    let pages: Vec<_> = (0..300)
+        .map(|number| page(&format!("http://e.org/{number}"), FIRST, &format!("page {number}")))
+        .collect();
     commit(&place, &pages, "pages");
     place.data(&["housekeeping"]);
     let path = place.path("museum/index/sorted");
