@@ -9,7 +9,7 @@ mod saved;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use varve_repository::RepositoryError;
 
 use varve_core::url::RequestUrl;
@@ -19,6 +19,7 @@ use varve_fetch::{
 };
 
 use crate::error::CrawlError;
+use varve_file::TemporaryFolder;
 use varve_repository::archive::read_settings;
 use varve_repository::archive_paths::ArchivePaths;
 
@@ -50,7 +51,7 @@ pub struct NetworkOptions {
 /// The options of one HTTP client.
 pub struct ClientOptions<'a> {
     /// The directory for long responses.
-    pub temporary: &'a Path,
+    pub temporary: &'a TemporaryFolder,
     /// The `User-Agent`.
     pub user_agent: &'a str,
     /// The limits of one response.
@@ -81,7 +82,7 @@ impl NetworkOptions {
 
     /// Makes a client with these network options.
     pub fn client(&self, asker: &ClientOptions<'_>) -> Result<Client, CrawlError> {
-        let mut options = HttpClientOptions::new(asker.temporary);
+        let mut options = HttpClientOptions::new(asker.temporary.clone());
         asker.user_agent.clone_into(&mut options.user_agent);
         options.limits = asker.limits;
         options.budget.clone_from(&asker.budget);

@@ -165,7 +165,7 @@ impl ClientState {
         request: &PreparedRequest,
         deadlines: &ExchangeDeadlines<'_>,
     ) -> Result<ReceivedResponse, ExchangeFailure> {
-        let (folder, budget) = (Arc::clone(&self.options.spool_folder), self.options.budget.clone());
+        let (folder, budget) = (self.options.spool_folder.clone(), self.options.budget.clone());
         let spool = ResponseSpool::new(folder, MAX_MEMORY_BYTES, deadlines.limits.bytes, budget);
         match &mut connection.protocol {
             ProtocolConnection::Http1(http1) => http1::exchange(http1, request, spool, deadlines).await,

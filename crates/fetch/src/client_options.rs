@@ -1,7 +1,8 @@
 //! The settings of an HTTP client.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use varve_file::TemporaryFolder;
 
 use crate::budget::ByteBudget;
 use crate::credentials::Credentials;
@@ -13,7 +14,7 @@ use crate::resolver::{Resolve, SystemResolver};
 /// The settings of a client.
 pub struct HttpClientOptions {
     /// The folder for responses too long for memory. Files in it have no name.
-    pub spool_folder: Arc<Path>,
+    pub spool_folder: TemporaryFolder,
     /// The `User-Agent`.
     pub user_agent: String,
     /// The limits of one exchange.
@@ -36,9 +37,9 @@ pub struct HttpClientOptions {
 
 impl HttpClientOptions {
     /// The defaults, with long responses in that folder.
-    pub fn new(spool_folder: impl Into<PathBuf>) -> Self {
+    pub fn new(spool_folder: impl Into<TemporaryFolder>) -> Self {
         Self {
-            spool_folder: spool_folder.into().into(),
+            spool_folder: spool_folder.into(),
             user_agent: user_agent(None),
             limits: FetchLimits::default(),
             budget: None,

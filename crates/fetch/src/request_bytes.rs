@@ -142,7 +142,7 @@ mod tests {
 
     fn prepared(request: FetchRequest, credentials: &str) -> Result<PreparedRequest, FetchError> {
         let target = RequestTarget::parse(&request.url).unwrap();
-        let mut options = HttpClientOptions::new("/unused");
+        let mut options = HttpClientOptions::new(std::path::Path::new("/unused"));
         options.user_agent = "varve/x".to_owned();
         options.credentials = Credentials::parse(credentials).unwrap();
         prepare(request, &target, &options, None)

@@ -28,12 +28,11 @@ mod vacuum;
 mod write;
 
 use std::ops::Deref;
-use std::path::Path;
 
 use varve_core::catalog::CatalogResult;
 use varve_core::headers::Redaction;
 use varve_core::{Moment, VersionId};
-use varve_sqlite::{TableCatalog, UnlocatedError};
+use varve_sqlite::{DatabasePath, TableCatalog, UnlocatedError};
 
 pub use audit_rows::{MokuFinding, SnapshotRow};
 pub use audit_scores::MokuDiffRow;
@@ -67,13 +66,13 @@ impl Deref for MokuCatalog {
 
 impl MokuCatalog {
     /// Opens `moku.db` of any era to read, and changes nothing.
-    pub fn open_to_read(path: &Path) -> CatalogResult<Self> {
+    pub fn open_to_read(path: impl Into<DatabasePath>) -> CatalogResult<Self> {
         TableCatalog::open_to_read(path).map(Self)
     }
 
     /// Opens `moku.db` to write, and creates it if it does not exist. The caller holds the lock of
     /// the site.
-    pub fn open_to_write(path: &Path, options: &MokuOptions) -> CatalogResult<Self> {
+    pub fn open_to_write(path: impl Into<DatabasePath>, options: &MokuOptions) -> CatalogResult<Self> {
         TableCatalog::open_with_options(path, options).map(Self)
     }
 
@@ -125,7 +124,7 @@ impl MokuCatalog {
 
     /// Returns the space of deleted rows to the disk. A failure leaves all rows as they were.
     pub fn vacuum(&self) -> CatalogResult<()> {
-        self.maintain(|_| vacuum::vacuum(self.path()))
+        self.maintain(|_| vacuum::vacuum(self.database_path()))
     }
 
     /// Reports what is wrong with the rows. `quick` leaves out checks that read all of them.

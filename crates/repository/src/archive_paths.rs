@@ -9,7 +9,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use varve_file::RootedFiles;
+use varve_file::{RootedFiles, TemporaryFolder};
 use varve_store::disk::{Disk, LocalDisk};
 
 use crate::cache_folder::CacheFolder;
@@ -158,6 +158,11 @@ impl ArchivePaths {
     /// Unfinished files; emptied whenever the archive is opened for writing.
     pub fn temporary(&self) -> PathBuf {
         self.root.join(TEMPORARY_FOLDER)
+    }
+
+    /// The same folder, for files without a name.
+    pub fn temporary_folder(&self) -> TemporaryFolder {
+        TemporaryFolder::below(&self.root, TEMPORARY_FOLDER)
     }
 
     /// The lock file of the writing process.

@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use varve_catalog::{Catalog, CatalogRead, FrontierStore, SqliteCatalog, SqliteFrontierStore};
+use varve_catalog::{Catalog, CatalogRead, DatabasePath, FrontierStore, SqliteCatalog, SqliteFrontierStore};
 use varve_core::head_store::HeadStore;
 use varve_core::writer_lock::WriterLock;
 use varve_file::RootedFiles;
@@ -120,7 +120,13 @@ impl Backends {
     /// Creates a catalog of the same kind in another folder, to be compared with that of the
     /// archive.
     pub fn new_catalog(&self, folder: &Path) -> Result<Box<dyn Catalog>, RepositoryError> {
-        Ok(Box::new(SqliteCatalog::open_to_write(&folder.join(CATALOG_FILE))?))
+        let path = folder.join(CATALOG_FILE);
+        // Below the archive no link is followed.
+        let database = match path.strip_prefix(self.layout.root()) {
+            Ok(name) => DatabasePath::below(self.layout.root(), name),
+            Err(_) => DatabasePath::from(&path),
+        };
+        Ok(Box::new(SqliteCatalog::open_to_write(database)?))
     }
 
     /// Replaces the catalog by one that [`new_catalog`](Self::new_catalog) created in `folder` and

@@ -4,8 +4,6 @@
 //! [`TableCatalog`](crate::TableCatalog) does everything else once, for every layout. A layout
 //! gives SQL and functions over a connection, and knows neither pools nor locks nor paths.
 
-use std::path::Path;
-
 use rusqlite::{Connection, Row};
 use varve_core::catalog::{CatalogResult, CatalogRow, Removal, UrlMatch};
 use varve_core::history::{Capture, CaptureFilter, ListCursor, StoredScore, TimeOrder};
@@ -13,6 +11,7 @@ use varve_core::{BodyId, RecordId, VersionId};
 
 use crate::SqlResult;
 use crate::column::{ColumnIdForm, TimeUnit};
+use crate::database_path::DatabasePath;
 
 /// The table or view of versions. The SQL names it `v`.
 pub struct VersionTable {
@@ -116,7 +115,7 @@ pub trait TableLayout: CaptureTables + RemovalTables + 'static {
     const RECORDS_OF_RUN: &'static str;
 
     /// Opens the database to write, and creates it if it does not exist.
-    fn open_writer(path: &Path, options: &Self::WriteOptions) -> SqlResult<Connection>;
+    fn open_writer(path: &DatabasePath, options: &Self::WriteOptions) -> SqlResult<Connection>;
 
     /// Prepares a connection for reading: checks the schema, makes temporary views.
     fn prepare_reader(connection: &Connection) -> SqlResult<()>;

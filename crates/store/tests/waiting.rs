@@ -11,7 +11,8 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use scene::{files, noise, read, resource, settings};
-use varve_store::disk::{Disk, DiskError, DiskFile, LocalDisk, MappedFile, Stat};
+use varve_file::TemporaryFolder;
+use varve_store::disk::{Disk, DiskError, DiskFile, LocalDisk, Stat};
 use varve_store::{StoreReader, StoreWriter, StoredObject};
 use varve_warc::write::Packing;
 
@@ -111,9 +112,6 @@ impl Disk for Gated {
     fn create_new(&self, path: &Path) -> Result<Box<dyn DiskFile>, DiskError> {
         self.file(path, self.disk.create_new(path))
     }
-    fn map(&self, path: &Path) -> Result<MappedFile, DiskError> {
-        self.disk.map(path)
-    }
     fn stat(&self, path: &Path) -> Result<Option<Stat>, DiskError> {
         self.disk.stat(path)
     }
@@ -140,6 +138,10 @@ impl Disk for Gated {
     }
     fn sync_folder(&self, folder: &Path) -> Result<(), DiskError> {
         self.disk.sync_folder(folder)
+    }
+
+    fn temporary_folder(&self, folder: &Path) -> TemporaryFolder {
+        self.disk.temporary_folder(folder)
     }
 }
 

@@ -11,7 +11,8 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use varve_store::disk::{Disk, DiskError, DiskFile, MappedFile, Operation, Stat};
+use varve_file::TemporaryFolder;
+use varve_store::disk::{Disk, DiskError, DiskFile, Operation, Stat};
 
 /// The unsynced bytes that survive a power cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -188,11 +189,6 @@ impl Disk for MemoryDisk {
         Ok(self.handle(path, number))
     }
 
-    fn map(&self, path: &Path) -> Result<MappedFile, DiskError> {
-        let number = self.number(Operation::Map, path)?;
-        Ok(MappedFile::from(self.state().files[number].bytes.clone()))
-    }
-
     fn stat(&self, path: &Path) -> Result<Option<Stat>, DiskError> {
         let state = self.state();
         if state.folders.contains(path) {
@@ -276,6 +272,10 @@ impl Disk for MemoryDisk {
         let here: Vec<NameChange> = here;
         here.iter().for_each(|change| change.apply(&mut state.safe_names));
         Ok(())
+    }
+
+    fn temporary_folder(&self, _: &Path) -> TemporaryFolder {
+        TemporaryFolder::from(std::env::temp_dir())
     }
 }
 

@@ -7,7 +7,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use varve_store::disk::{Disk, DiskError, DiskFile, MappedFile, Operation, Stat};
+use varve_file::TemporaryFolder;
+use varve_store::disk::{Disk, DiskError, DiskFile, Operation, Stat};
 
 /// One recorded call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,12 +69,11 @@ fn call_counts(calls: &[DiskCall]) -> String {
 }
 
 /// The order of operations in [`call_counts`].
-const COUNT_ORDER: [Operation; 14] = [
+const COUNT_ORDER: [Operation; 13] = [
     Operation::MakeFolders,
     Operation::List,
     Operation::Stat,
     Operation::Open,
-    Operation::Map,
     Operation::Read,
     Operation::Create,
     Operation::Write,
@@ -99,11 +99,6 @@ impl Disk for RecordingDisk {
     fn create_new(&self, path: &Path) -> Result<Box<dyn DiskFile>, DiskError> {
         self.calls.add(Operation::Create, path);
         Ok(self.wrap(self.disk.create_new(path)?, path))
-    }
-
-    fn map(&self, path: &Path) -> Result<MappedFile, DiskError> {
-        self.calls.add(Operation::Map, path);
-        self.disk.map(path)
     }
 
     fn stat(&self, path: &Path) -> Result<Option<Stat>, DiskError> {
@@ -149,6 +144,10 @@ impl Disk for RecordingDisk {
     fn sync_folder(&self, folder: &Path) -> Result<(), DiskError> {
         self.calls.add(Operation::SyncFolder, folder);
         self.disk.sync_folder(folder)
+    }
+
+    fn temporary_folder(&self, folder: &Path) -> TemporaryFolder {
+        self.disk.temporary_folder(folder)
     }
 }
 

@@ -15,3 +15,4 @@ pub use varve_expect::{
     Observed, PastCheck, Place, Redirect, Remark, Target, TargetError, UrlDatabase, UrlHealth, UrlsError,
     Verdict, health_after, judge,
 };
+pub use varve_file::TemporaryFolder;

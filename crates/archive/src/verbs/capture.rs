@@ -12,6 +12,7 @@ use varve_core::RunId;
 use varve_core::secret::ShownUrl;
 use varve_core::url::request_url;
 use varve_fetch::{ByteBudget, Client, Fetcher};
+use varve_file::TemporaryFolder;
 use varve_plan::Plan;
 
 use super::commit::{KeptIntent, normal_url};
@@ -168,12 +169,12 @@ fn fetchers(
     reach: &NetworkOptions,
 ) -> Result<CrawlFetchers, CrawlError> {
     let layout = history.writer().layout();
-    usual_and_pages(&layout.temporary(), settings, &reach.clone().within(layout)?)
+    usual_and_pages(&layout.temporary_folder(), settings, &reach.clone().within(layout)?)
 }
 
 /// The fetchers of a run; long responses are spooled in `folder`.
 pub(crate) fn usual_and_pages(
-    folder: &Path,
+    folder: &TemporaryFolder,
     settings: &CrawlSettings,
     reach: &NetworkOptions,
 ) -> Result<CrawlFetchers, CrawlError> {
@@ -193,7 +194,7 @@ pub(crate) fn usual_and_pages(
 
 fn browser(
     client: Client,
-    (executable, folder): (&Path, &Path),
+    (executable, folder): (&Path, &TemporaryFolder),
     max_redirects: u8,
     gate: Arc<BrowserGate>,
 ) -> Result<Arc<dyn Fetcher>, CrawlError> {
@@ -201,13 +202,13 @@ fn browser(
     if let Identity::Other { said } = identify(executable).map_err(RepositoryError::read(executable))? {
         return Err(CrawlError::NotABrowser { path: executable.to_owned(), said });
     }
-    let options = BrowserOptions { max_redirects, ..BrowserOptions::new(executable, folder) };
+    let options = BrowserOptions { max_redirects, ..BrowserOptions::new(executable, folder.clone()) };
     Ok(Arc::new(Browser::new(client, options).with_gate(gate)))
 }
 
 /// The HTTP client, with the guard, credentials, proxy and certificates of this process.
 pub(crate) fn client(
-    folder: &Path,
+    folder: &TemporaryFolder,
     settings: &CrawlSettings,
     reach: &NetworkOptions,
     budget: Option<ByteBudget>,

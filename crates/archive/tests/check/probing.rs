@@ -90,7 +90,7 @@ fn an_endless_body_fails_and_an_expected_long_body_is_read() {
 fn captures_that_a_project_cannot_store_are_not_requested() {
     let scene = Scene::new(Site::new().page("/long", Answer::of("text/plain", "x".repeat(3 << 20))));
     let nowhere = tempfile::tempdir().unwrap().path().join("nowhere");
-    let prober = prober(ProbeOptions { temporary: nowhere, ..scene.asking() });
+    let prober = prober(ProbeOptions { temporary: nowhere.into(), ..scene.asking() });
     let answer = prober.probe_one(question(scene.web.url("/long")));
     assert!(answer.unasked.is_some_and(|why| why.contains("temporary folder")));
 }

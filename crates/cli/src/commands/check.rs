@@ -321,7 +321,8 @@ impl CheckArgs {
         let database = if self.against_archive { None } else { Some(self.database(Some(layout))?) };
         let source = database.as_ref().map_or(ExpectationSource::LastVersion, ExpectationSource::Database);
         let stop = signals::stop_flag();
-        let prober = self.web.prober(session, Some(layout.temporary()), true, Some(Arc::clone(&stop)))?;
+        let prober =
+            self.web.prober(session, Some(layout.temporary_folder()), true, Some(Arc::clone(&stop)))?;
         let label = CheckLabel { message: self.message.clone(), author: self.author.clone() };
         let mut teller = VerdictPrinter::new(&mut session.printer, &self.form);
         let mut progress = teller.progress();

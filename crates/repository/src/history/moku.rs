@@ -68,7 +68,7 @@ impl MokuHistoryReader {
         let site = MokuPaths::new(root);
         let path = root.join(".moku");
         RootedFiles::new(root).open_folder(&path).map_err(RepositoryError::read(&path))?;
-        let catalog = Arc::new(MokuCatalog::open_to_read(&site.database())?);
+        let catalog = Arc::new(MokuCatalog::open_to_read(site.database())?);
         let (head, bodies) = (head_of(&site), Arc::new(bodies_of(&site)));
         Ok(Self { catalog, head, bodies, site, settled: None })
     }
@@ -150,9 +150,13 @@ impl MokuHistoryReader {
         loose(&self.site, &self.bodies, settled)
     }
 
-    /// Opens the body of a capture. Reading it to the end verifies it.
+    /// Opens the body of a capture. Reading it to the end verifies it. A file that is longer than the
+    /// recorded length is an error before it is read.
     pub fn open_body(&self, capture: &Capture) -> Result<Box<dyn Read + Send>, RepositoryError> {
-        let body = self.bodies.open_body(&capture.body)?;
+        let body = match capture.length {
+            Some(length) => self.bodies.open_body_within(&capture.body, length)?,
+            None => self.bodies.open_body(&capture.body)?,
+        };
         body.ok_or_else(|| RepositoryError::Absent { id: capture.body.to_string() })
     }
 }
@@ -194,8 +198,8 @@ impl MokuHistoryWriter {
         let lock = file_lock(root, MOKU_LOCK_FILE).take(&opening.holder)?;
         let settled = settled(&site)?;
         refuse_lost_database(&site)?;
-        step("open the database", &site.database());
-        let catalog = Arc::new(MokuCatalog::open_to_write(&site.database(), &site_opening.options)?);
+        step("open the database", site.database().as_path());
+        let catalog = Arc::new(MokuCatalog::open_to_write(site.database(), &site_opening.options)?);
         let (head, bodies) = (head_of(&site), Arc::new(bodies_of(&site)));
         if let Some(redaction) = site_opening.redaction {
             catalog.set_redaction(redaction)?;
@@ -410,7 +414,7 @@ impl MokuHistoryWriter {
 /// Fails if the database is lost. A new one would reference no bodies, and the next sweep would
 /// delete them all.
 fn refuse_lost_database(site: &MokuPaths) -> Result<(), RepositoryError> {
-    let (path, files) = (site.database(), RootedFiles::new(site.root()));
+    let (path, files) = (site.database().as_path().to_owned(), RootedFiles::new(site.root()));
     let has_content = |path: &Path| -> Result<bool, RepositoryError> {
         let found = files.entry(path).map_err(RepositoryError::read(path))?;
         Ok(found.is_some_and(|found| found.length > 0))
@@ -436,5 +440,5 @@ fn settled(site: &MokuPaths) -> Result<SystemTime, RepositoryError> {
 /// and does not rewrite bodies that exist. So while Moku has the site open, it may be about to
 /// reference any of them.
 fn loose<'a>(site: &'a MokuPaths, bodies: &'a LooseBodies, settled: SystemTime) -> LooseBodyView<'a> {
-    LooseBodyView { bodies, settled, is_shared: Box::new(|| is_open_elsewhere(&site.database())) }
+    LooseBodyView { bodies, settled, is_shared: Box::new(|| is_open_elsewhere(site.database().as_path())) }
 }

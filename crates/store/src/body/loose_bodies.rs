@@ -19,7 +19,7 @@ use varve_warc::digest::{Algorithm, Digest, Hasher};
 use varve_wire::ReadAtCursor;
 
 use super::verified_body::VerifiedBody;
-use crate::disk::{Disk, DiskError, FileSource};
+use crate::disk::{Disk, DiskError, DiskFile, FileSource};
 use crate::record::body_of_digest;
 
 /// Bytes copied at a time.
@@ -95,6 +95,31 @@ impl LooseBodies {
         self.keep_body(content)
     }
 
+    /// Opens a body of at most `length` bytes; `None` if it is not stored. A longer file is damaged,
+    /// and is not read: it may be of any length.
+    pub fn open_body_within(
+        &self,
+        id: &BodyId,
+        length: u64,
+    ) -> Result<Option<Box<dyn Read + Send>>, BodyError> {
+        let Some(file) = self.open_file(id)? else { return Ok(None) };
+        let found = file.length().map_err(BodyError::new)?;
+        if found > length {
+            return Err(BodyError::new(too_long_body(id, found, length)));
+        }
+        // The file may grow now. One byte more than the length does not match the digest.
+        let bytes = ReadAtCursor::new(FileSource::new(file), 0).take(length.saturating_add(1));
+        Ok(Some(Box::new(VerifiedBody::new(bytes, *id))))
+    }
+
+    fn open_file(&self, id: &BodyId) -> Result<Option<Box<dyn DiskFile>>, BodyError> {
+        match self.disk.open(&self.path(id)) {
+            Ok(file) => Ok(Some(file)),
+            Err(error) if error.is_absent() => Ok(None),
+            Err(error) => Err(BodyError::new(error)),
+        }
+    }
+
     /// Whether each body is stored with its length. Reads none of them.
     pub fn have_lengths(&self, bodies: &[(BodyId, u64)]) -> Result<Vec<bool>, BodyError> {
         let has = |(id, length): &(BodyId, u64)| {
@@ -131,6 +156,11 @@ impl LooseBodies {
     }
 }
 
+/// What is wrong with a body that is longer than its recorded length.
+pub fn too_long_body(id: &BodyId, length: u64, recorded: u64) -> String {
+    format!("body {id} is damaged: it has {length} bytes, and {recorded} were recorded")
+}
+
 /// Computes the digest of what is written.
 struct DigestWriter {
     hasher: Hasher,
@@ -149,14 +179,9 @@ impl io::Write for DigestWriter {
 
 impl BodySource for LooseBodies {
     fn open_body(&self, id: &BodyId) -> Result<Option<Box<dyn Read + Send>>, BodyError> {
-        match self.disk.open(&self.path(id)) {
-            Ok(file) => {
-                let bytes = ReadAtCursor::new(FileSource::new(file), 0);
-                Ok(Some(Box::new(VerifiedBody::new(bytes, *id))))
-            }
-            Err(error) if error.is_absent() => Ok(None),
-            Err(error) => Err(BodyError::new(error)),
-        }
+        let Some(file) = self.open_file(id)? else { return Ok(None) };
+        let bytes = ReadAtCursor::new(FileSource::new(file), 0);
+        Ok(Some(Box::new(VerifiedBody::new(bytes, *id))))
     }
 
     fn have_bodies(&self, ids: &[BodyId]) -> Result<Vec<bool>, BodyError> {

@@ -4,18 +4,18 @@
 //! Files are reached through a [`Folder`]: no link below the root is followed, and only regular
 //! files are opened. So an archive that someone else made cannot lead a write to another file.
 //!
-//! Requires Unix: positioned reads and writes, syncing a folder, and renaming over a mapped file.
+//! Requires Unix: positioned reads and writes, syncing a folder, and renaming over an open file.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use varve_file::{EntryKind, ExpectedKind, Folder, FolderError};
+use varve_file::{EntryKind, ExpectedKind, Folder, FolderError, TemporaryFolder};
 
-use super::{Disk, DiskError, DiskFile, MappedFile, Operation, Stat};
+use super::{Disk, DiskError, DiskFile, Operation, Stat};
 use crate::steps::{self, step};
 
 /// The file system of this machine below a root folder. A path outside the root is an error.
@@ -89,19 +89,6 @@ impl Disk for LocalDisk {
         self.open_file(Operation::Create, path, |folder, name| folder.create_new(name))
     }
 
-    fn map(&self, path: &Path) -> Result<MappedFile, DiskError> {
-        let mut file = self.run(Operation::Map, path, |folder, name| folder.open_to_read(name))?;
-        // Some file systems cannot map files; then the file is read.
-        match MappedFile::map(&file) {
-            Ok(mapped) => Ok(mapped),
-            Err(_) => {
-                let mut bytes = Vec::new();
-                file.read_to_end(&mut bytes).map_err(failed(Operation::Read, path))?;
-                Ok(MappedFile::from(bytes))
-            }
-        }
-    }
-
     fn stat(&self, path: &Path) -> Result<Option<Stat>, DiskError> {
         // A root that does not exist contains nothing.
         match self.run(Operation::Stat, path, |folder, name| folder.entry(name)) {
@@ -166,6 +153,11 @@ impl Disk for LocalDisk {
         step("sync a folder", folder);
         self.run(Operation::SyncFolder, folder, |root, name| root.sync(name))
     }
+
+    fn temporary_folder(&self, folder: &Path) -> TemporaryFolder {
+        // A path outside the root stays outside as a name, and is refused when it is opened.
+        TemporaryFolder::below(&self.root, folder.strip_prefix(&self.root).unwrap_or(folder))
+    }
 }
 
 impl DiskFile for LocalFile {
@@ -217,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_written_read_cut_and_mapped() {
+    fn a_file_is_written_cut_and_read() {
         let folder = tempfile::tempdir().unwrap();
         let disk = LocalDisk::new(folder.path());
         let path = folder.path().join("a");
@@ -228,7 +220,8 @@ mod tests {
         let mut buffer = [0; 8];
         assert_eq!(file.read_at(&mut buffer, 1).unwrap(), 4);
         assert_eq!(&buffer[..4], b"ello");
-        assert_eq!(&*disk.map(&path).unwrap(), b"hello");
+        let again = disk.open(&path).unwrap();
+        assert_eq!((again.read_at(&mut buffer, 0).unwrap(), &buffer[..5]), (5, &b"hello"[..]));
         assert_eq!(file.length().unwrap(), 5);
     }
 
@@ -271,15 +264,6 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_file_maps_to_nothing() {
-        let folder = tempfile::tempdir().unwrap();
-        let disk = LocalDisk::new(folder.path());
-        let path = folder.path().join("empty");
-        disk.create_new(&path).unwrap();
-        assert!(disk.map(&path).unwrap().is_empty());
-    }
-
-    #[test]
     fn a_path_outside_the_root_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("outside"), "outside").unwrap();
@@ -308,7 +292,6 @@ mod tests {
         for error in [
             disk.open(&link).err(),
             disk.open_to_write(&link).err(),
-            disk.map(&link).err(),
             disk.stat(&link).err(),
             disk.set_read_only(&link).err(),
         ] {

@@ -8,16 +8,16 @@
 
 mod file_source;
 mod local_disk;
-mod mapped_file;
 
 use std::ffi::OsString;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use varve_file::TemporaryFolder;
+
 pub use file_source::FileSource;
 pub use local_disk::LocalDisk;
-pub use mapped_file::MappedFile;
 
 /// The file system operations that the store needs. Paths are absolute or relative, as the user
 /// named the archive; a real disk refuses those outside the folder that it was opened for.
@@ -26,12 +26,11 @@ pub use mapped_file::MappedFile;
 ///
 /// - After a rename over an existing name, that name refers to the old or the new file, never to a
 ///   mixture.
-/// - An open or mapped file stays readable after its name was removed or replaced.
+/// - An open file stays readable after its name was removed or replaced.
 /// - Bytes survive a power cut once [`DiskFile::sync`] returned, names once [`Disk::sync_folder`]
 ///   of their folder did. Before that, any subset of the writes may survive.
 ///
-/// Duties of the caller: never write to one file from two threads at once, and never map a file
-/// that may still change.
+/// Duty of the caller: never write to one file from two threads at once.
 pub trait Disk: Send + Sync {
     /// Opens an existing file for reading only.
     fn open(&self, path: &Path) -> Result<Box<dyn DiskFile>, DiskError>;
@@ -41,9 +40,6 @@ pub trait Disk: Send + Sync {
 
     /// Creates a file for reading and writing; fails when the name is taken.
     fn create_new(&self, path: &Path) -> Result<Box<dyn DiskFile>, DiskError>;
-
-    /// Maps a file that will never change again; reads it where mapping is impossible.
-    fn map(&self, path: &Path) -> Result<MappedFile, DiskError>;
 
     /// The metadata of a file or folder; `None` when it does not exist.
     fn stat(&self, path: &Path) -> Result<Option<Stat>, DiskError>;
@@ -71,6 +67,9 @@ pub trait Disk: Send + Sync {
 
     /// Waits until the names in a folder survive a power cut.
     fn sync_folder(&self, folder: &Path) -> Result<(), DiskError>;
+
+    /// The folder for files without a name, which is opened when the first is made.
+    fn temporary_folder(&self, folder: &Path) -> TemporaryFolder;
 }
 
 /// An open file of a [`Disk`].
@@ -113,8 +112,6 @@ pub enum Operation {
     Open,
     /// Creating a file.
     Create,
-    /// Mapping a file.
-    Map,
     /// Reading length or permissions.
     Stat,
     /// Listing a folder.
@@ -148,7 +145,6 @@ impl fmt::Display for Operation {
         formatter.write_str(match self {
             Self::Open => "open",
             Self::Create => "create",
-            Self::Map => "map",
             Self::Stat => "examine",
             Self::List => "list",
             Self::MakeFolders => "make folder",

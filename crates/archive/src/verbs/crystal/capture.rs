@@ -12,11 +12,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use uuid::Uuid;
-use varve_catalog::{Frontier, FrontierStore, SqliteCatalog, SqliteFrontierStore};
+use varve_catalog::{DatabasePath, Frontier, FrontierStore, SqliteCatalog, SqliteFrontierStore};
 use varve_core::RunId;
 use varve_core::secret::ShownUrl;
 use varve_crystal::{CAPTURE_FOLDER, DRAFT_FOLDER, OpenReport, ProjectWriter, RevisionId};
-use varve_file::{Folder, FolderError};
+use varve_file::{Folder, TemporaryFolder};
 use varve_plan::Plan;
 
 use super::hibernated_tasks::{HibernatedTasks, forget_resumed_tasks};
@@ -188,16 +188,10 @@ pub fn finish(path: &Path) -> Result<ProjectCaptured, ArchiveError> {
 
 /// The database of the queue, created if it does not exist. No link in the project is followed.
 fn frontier_of(project: &Path) -> Result<Box<dyn FrontierStore>, ArchiveError> {
-    let at = project.join(CAPTURE_FOLDER).join(FRONTIER_FILE);
-    let checked = || -> Result<_, FolderError> {
-        let folder = Folder::open(project)?.make_folders(CAPTURE_FOLDER)?;
-        for side_file in ["-wal", "-shm", "-journal"] {
-            folder.checked_path(format!("{FRONTIER_FILE}{side_file}"))?;
-        }
-        folder.checked_path(FRONTIER_FILE)
-    };
-    let database = checked().map_err(|error| ArchiveError::write(&at)(error.into()))?;
-    let catalog = SqliteCatalog::open_to_write(&database)?;
+    let at = Path::new(CAPTURE_FOLDER).join(FRONTIER_FILE);
+    let made = Folder::open(project).and_then(|folder| folder.make_folders(CAPTURE_FOLDER).map(drop));
+    made.map_err(|error| ArchiveError::write(&project.join(&at))(error.into()))?;
+    let catalog = SqliteCatalog::open_to_write(DatabasePath::below(project, at))?;
     Ok(Box::new(SqliteFrontierStore::new(Arc::new(catalog))))
 }
 
@@ -243,7 +237,7 @@ fn crawl(
     report: &mut dyn FnMut(CrawlEvent<'_>),
 ) -> Result<ProjectCaptured, ArchiveError> {
     let (opened, folder) = open.about()?;
-    let fetchers = usual_and_pages(&folder.join(DRAFT_FOLDER), &settings, reach)?;
+    let fetchers = usual_and_pages(&TemporaryFolder::below(&folder, DRAFT_FOLDER), &settings, reach)?;
     let credentials = reach.credentials_for(&settings.seeds).map_err(CrawlError::Credentials)?;
     let run = ProjectRun {
         project: open,

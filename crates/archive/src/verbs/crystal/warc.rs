@@ -19,7 +19,7 @@ use varve_warc::write::{
 
 use super::import::exchange::{CUT_SHORT, head};
 use crate::error::ArchiveError;
-use varve_file::NewFile;
+use varve_file::{NewFile, TemporaryFolder};
 use varve_repository::archive_writer::Clock;
 use varve_repository::history::time_of_revision;
 
@@ -68,7 +68,7 @@ pub fn export(
     let file = NewFile::new_in(folder).map_err(ArchiveError::write(target))?;
     let failed = |error| ArchiveError::write(target)(error);
     let packing = if is_gzip(target) { Packing::Gzip } else { Packing::Plain };
-    let packer = Packer::new(packing.clone(), Some(folder.to_owned())).map_err(&failed)?;
+    let packer = Packer::new(packing.clone(), Some(TemporaryFolder::from(folder))).map_err(&failed)?;
     let exported = WarcExported { path: target.to_owned(), ..WarcExported::default() };
     let mut exporting = Exporting { project: &project, packer, exported };
     let mut writer = WarcWriter::new(BufWriter::new(file.as_file()), &packing).map_err(&failed)?;

@@ -90,7 +90,7 @@ pub fn of_live_page(
     reach: &NetworkOptions,
     text: &str,
 ) -> Result<Suggestion, ArchiveError> {
-    let client = client(folder, settings, reach, None)?;
+    let client = client(&folder.into(), settings, reach, None)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(CrawlError::Threads)?;
     let mut url = page_address(text)?;
