@@ -20,6 +20,7 @@ use varve_core::receipt::Receipt;
 use varve_core::{Moment, RunId};
 use varve_store::exchange::{ExchangeWriter, NewExchange, NewRendering, NewRenderings, RevisitOriginal};
 use varve_warc::date::Date;
+use varve_warc::digest::Digest;
 use varve_warc::payload::PayloadKind;
 use varve_warc::record::RecordType;
 use varve_warc::write::Draft;
@@ -158,6 +159,7 @@ fn capture(root: &Path, number: u128, answer: &[u8], unchanged: Option<&Receipt>
         record: receipt.record,
         url: receipt.url.clone(),
         date: Date::at_second(std::time::UNIX_EPOCH + std::time::Duration::from_secs(1)).to_string(),
+        payload: Some(Digest::of_sha256(receipt.body.as_bytes())),
         body: receipt.body,
         length: receipt.length,
     });

@@ -21,6 +21,13 @@ pub(super) struct ExaminedResponse<'a> {
     pub(super) body_length: u64,
 }
 
+impl ExaminedResponse<'_> {
+    /// The status of the response; `None` when it is not an HTTP message.
+    pub(super) fn status(&self) -> Option<u16> {
+        self.head.as_deref().and_then(MessageHead::status)
+    }
+}
+
 /// Reads a response, whose head is parsed unless it is known. A body whose content codings cannot
 /// be decoded to the end is taken as it is.
 pub(super) fn examine<'a>(

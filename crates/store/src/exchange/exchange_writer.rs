@@ -12,12 +12,13 @@ use varve_warc::write::{
     BlockFacts, Draft, PackedRecord, Packer, Profile, RecordPackError, RecordUri, pack_reader,
 };
 
-use varve_wire::{MessageHead, ReadAtCursor};
+use varve_wire::ReadAtCursor;
 
 use super::examined_response::{ExaminedResponse, examine};
 use super::recent_payloads::RecentPayloads;
 use super::{
-    NewExchange, NewRendering, NewRenderings, RevisitOriginal, payload_of, receipt_of, target_of_document,
+    NewExchange, NewRendering, NewRenderings, RevisitOriginal, not_modified_field, payload_of, receipt_of,
+    target_of_document,
 };
 use crate::error::{StoreError, parse_record_uri};
 use crate::record::{body_of_digest, field, record_and_body_ids, record_uri};
@@ -28,6 +29,9 @@ const MAX_IN_MEMORY_BYTES: u64 = 1 << 20;
 
 /// Requests are truncated at this size; only scripts send longer ones.
 const MAX_REQUEST_BYTES: usize = 16 << 20;
+
+/// The status of a response to a conditional request when nothing changed.
+const STATUS_NOT_MODIFIED: u16 = 304;
 
 /// Writes exchanges. Many threads may share it, each with its own packer.
 pub struct ExchangeWriter<'a> {
@@ -105,7 +109,7 @@ impl<'a> ExchangeWriter<'a> {
         let WrittenExchange { header, examined, ticket, .. } = self.write(packer, exchange, renderings)?;
         let (record, _) = record_and_body_ids(&header);
         let record = record.ok_or_else(|| no_receipt(&header))?;
-        let status = examined.head.as_deref().and_then(MessageHead::status).unwrap_or(0);
+        let status = examined.status().unwrap_or(0);
         Ok(KeptNonCapture { record, status, length: examined.body_length, ticket })
     }
 
@@ -186,9 +190,10 @@ impl<'a> ExchangeWriter<'a> {
         exchange: &NewExchange<'_>,
         examined: &ExaminedResponse<'_>,
     ) -> Result<Option<(Profile, RevisitOriginal)>, StoreError> {
-        let status = examined.head.as_deref().and_then(MessageHead::status);
-        if let (Some(304), Some(original)) = (status, &exchange.unchanged) {
-            return Ok(Some((Profile::ServerNotModified, original.clone())));
+        if let (Some(STATUS_NOT_MODIFIED), Some(original)) = (examined.status(), &exchange.unchanged) {
+            let profile =
+                original.payload.map_or(Profile::ServerNotModified, Profile::IdenticalPayloadDigest);
+            return Ok(Some((profile, original.clone())));
         }
         let Some(payload) = examined.facts.payload else { return Ok(None) };
         if exchange.truncated.is_some() || examined.payload_length == 0 {
@@ -240,6 +245,7 @@ fn original_of(header: &RecordHeader, id: RecordId, length: u64) -> Option<Revis
         record: id,
         url: String::from_utf8_lossy(header.target_uri()?).into_owned(),
         date: String::from_utf8_lossy(header.fields.get("WARC-Date")?).into_owned(),
+        payload: header.payload_digest().and_then(Result::ok),
         body: body?,
         length,
     })
@@ -333,7 +339,8 @@ fn changed_response() -> StoreError {
     StoreError::Content(io::Error::other("the response changed while it was read"))
 }
 
-/// A revisit contains only the head of the response.
+/// A revisit contains only the head of the response. The head of a 304 is in a field, because
+/// programs would show it in place of the original.
 fn pack_revisit(
     packer: &mut Packer,
     exchange: &NewExchange<'_>,
@@ -345,16 +352,22 @@ fn pack_revisit(
     let length = examined.head.as_ref().map_or(0, |head| head.length);
     let mut block = vec![0; length];
     ReadAtCursor::new(exchange.response, 0).read_exact(&mut block).map_err(StoreError::Content)?;
+    let is_not_modified = exchange.unchanged.is_some() && examined.status() == Some(STATUS_NOT_MODIFIED);
+    let not_modified = if is_not_modified { not_modified_field(&block) } else { None };
+    let profile = match profile {
+        _ if is_not_modified && not_modified.is_none() => Profile::ServerNotModified,
+        profile => profile,
+    };
     let of_original = Digest::of_sha256(original.body.as_bytes());
     let says_payload =
         matches!(&profile, Profile::IdenticalPayloadDigest(payload) if *payload == of_original);
     let body = (!says_payload).then_some(&of_original);
-    let draft = answer(exchange, RecordType::Revisit, (body, original.length), renderings).revisit_of(
-        profile,
-        record_uri(&original.record),
-        &original.url,
-        &original.date,
-    );
+    let mut draft = answer(exchange, RecordType::Revisit, (body, original.length), renderings);
+    if let Some(head) = not_modified {
+        draft = draft.field(field::NOT_MODIFIED_HEAD, &head);
+        block.clear();
+    }
+    let draft = draft.revisit_of(profile, record_uri(&original.record), &original.url, &original.date);
     Ok(packer.pack(&draft, PayloadKind::Revisit, &block)?)
 }
 

@@ -161,7 +161,7 @@ pub(super) struct RateArgs {
     max_wait: Duration,
 
     /// Send no conditional requests: fetch every page completely, though the server might answer "304 Not Modified".
-    /// Unchanged content is still stored once. Use this for silos that pywb will replay, because pywb shows a bare 304
+    /// Unchanged content is still stored once
     #[arg(long)]
     no_conditional: bool,
 }

@@ -12,6 +12,7 @@ mod kill;
 mod losing;
 mod oracles;
 mod processes;
+mod pywb;
 mod resume;
 mod saying;
 mod scenarios;
