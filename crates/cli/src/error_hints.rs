@@ -212,6 +212,8 @@ fn crawl_hint(failure: &CrawlError) -> Option<&'static str> {
             "install Chromium (the package `chromium` in Debian), or give its path with `--chromium FILE`",
         CrawlError::SecretMissing { .. } =>
             "give it again with `--header`, `--credentials`, `--proxy` or the variable VARVE_CREDENTIALS, or continue without it by `--without-credentials`",
+        CrawlError::Cookies { .. } =>
+            "a line has seven fields between tabs: host, TRUE or FALSE for its subdomains, path, TRUE or FALSE for https only, time of expiry or 0, name, value",
         CrawlError::Credentials(_) => "a line is `HOST NAME: VALUE`: `example.com Cookie: a=b`",
     }
 }

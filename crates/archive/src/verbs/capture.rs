@@ -180,15 +180,24 @@ pub(crate) fn usual_and_pages(
     let (budget, proxy) = (settings.limits.max_bytes.map(ByteBudget::new), reach.proxies_shown());
     let client = client(folder, settings, reach, budget.clone())?;
     let robots = robots_limits(settings.requests.fetch_limits());
+    let cookies = client.cookies().clone();
     if !settings.browser {
         let usual: Arc<dyn Fetcher> = Arc::new(client);
-        return Ok(CrawlFetchers { pages: Arc::clone(&usual), usual, gate: None, budget, robots, proxy });
+        return Ok(CrawlFetchers {
+            pages: Arc::clone(&usual),
+            usual,
+            gate: None,
+            budget,
+            robots,
+            proxy,
+            cookies,
+        });
     }
     let executable = reach.browser.as_deref().ok_or(CrawlError::NoBrowser)?;
     let gate = Arc::new(BrowserGate::default());
     let pages =
         browser(client.clone(), (executable, folder), settings.scope.max_redirects, Arc::clone(&gate))?;
-    Ok(CrawlFetchers { usual: Arc::new(client), pages, gate: Some(gate), budget, robots, proxy })
+    Ok(CrawlFetchers { usual: Arc::new(client), pages, gate: Some(gate), budget, robots, proxy, cookies })
 }
 
 fn browser(
