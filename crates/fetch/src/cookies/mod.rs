@@ -147,8 +147,15 @@ impl CookieJar {
         }
     }
 
-    /// Adds a cookie that a user or a browser has. False if it is for no host.
+    /// Adds a cookie that a user or a browser has. False if it is for no host, or for all hosts below
+    /// a public suffix.
     pub(crate) fn insert(&self, cookie: &ScopedCookie) -> bool {
+        let is_known = |host: &str| {
+            psl::suffix(host.as_bytes()).is_some_and(|suffix| suffix.is_known() && suffix == host)
+        };
+        if cookie.with_subdomains && is_known(&cookie.host) {
+            return false;
+        }
         let Ok(url) = Url::parse(&cookie.url()) else { return false };
         let mut raw = match cookie.expires {
             Some(time) => expiring_at(time),

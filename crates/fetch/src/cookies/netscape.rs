@@ -66,7 +66,7 @@ fn cookie(line: &str, http_only: bool) -> Result<ScopedCookie, &'static str> {
     Ok(ScopedCookie {
         name: name.to_owned(),
         value: value.to_owned(),
-        host: host.trim_start_matches('.').to_ascii_lowercase(),
+        host: host.trim_start_matches('.').trim_matches(['[', ']']).to_ascii_lowercase(),
         with_subdomains: flag(subdomains).ok_or("its second field is neither TRUE nor FALSE")?,
         path: path.to_owned(),
         secure: flag(secure).ok_or("its fourth field is neither TRUE nor FALSE")?,

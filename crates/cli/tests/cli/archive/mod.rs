@@ -4,6 +4,7 @@ mod aardwarc;
 mod auditing;
 mod browser;
 mod capture;
+mod cookies;
 mod errors;
 mod flips;
 mod format;
