@@ -112,12 +112,8 @@ impl NetworkOptions {
         let seeds: Vec<RequestUrl> = seeds.iter().filter_map(|seed| RequestUrl::verbatim(seed)).collect();
         // Each origin once: a request carries a header as often as its origin is named.
         let origins: BTreeSet<&str> = seeds.iter().map(|seed| seed.origin()).collect();
-        let lines: String = origins
-            .iter()
-            .flat_map(|origin| self.headers.iter().map(move |header| format!("{origin} {header}\n")))
-            .collect();
         let mut credentials = Credentials::parse(&self.credentials)?;
-        credentials.extend(Credentials::parse(&lines)?);
+        credentials.extend(Credentials::for_origins(&self.headers, origins)?);
         Ok(credentials)
     }
 }

@@ -27,7 +27,7 @@ pub use varve_crawl::{
     RequestSettings, RunEnd, RunLimits, ScopeKind, ScopeSettings, SkipRule,
 };
 pub use varve_crawl::{NetworkOptions, SavedNetworkOptions, SecretName, contact_in};
-pub use varve_fetch::{FetchErrorKind, ProxyText, ProxyTexts, user_agent};
+pub use varve_fetch::{CredentialsError, FetchErrorKind, ProxyText, ProxyTexts, user_agent};
 
 /// The options of a run.
 pub struct RunOptions<'a> {

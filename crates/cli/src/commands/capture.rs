@@ -140,6 +140,7 @@ pub(super) struct CaptureArgs {
 impl Verb for CaptureArgs {
     fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let reach = self.network_options(session)?;
+        self.scope.note_literals(&mut session.printer);
         if is_project(&ArchivePaths::new(&session.root()?)) {
             return self.capture_into_project(session, reach);
         }
