@@ -91,7 +91,9 @@ async fn load(
     }
     page.render().await;
     let taken = async { Ok(take_cookies(&session, cookies).await) };
-    if let Err(error) = deadline.within(BUSY_CALL_TIMEOUT, taken).await {
+    if let Err(error) = deadline.within(BUSY_CALL_TIMEOUT, taken).await
+        && !deadline.has_passed()
+    {
         page.note(format!("the cookies that scripts of the page set are not known: {error}"));
     }
     Ok(page.fetched)

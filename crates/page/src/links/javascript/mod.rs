@@ -7,6 +7,10 @@
 //! | `new URL('a', import.meta.url)`, `importScripts('a', 'b')` | a URL, relative to the script |
 //! | `new Worker('a')`, `new SharedWorker('a')` | a URL, relative to the page |
 //!
+//! The page of a script file is not known here: URLs of its workers are taken as relative to the file,
+//! and bare specifiers in it are not resolved. The page itself brings everything that its import map
+//! names in full.
+//!
 //! Scripts are not run: a name that is computed is not found. Absolute addresses in other strings
 //! are guesses, and are read by [`script`](super::script).
 
