@@ -9,13 +9,13 @@ mod saved;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use varve_repository::RepositoryError;
 
 use varve_core::url::RequestUrl;
 use varve_fetch::{
-    AddressGuard, ByteBudget, Client, Credentials, CredentialsError, FetchLimits, HttpClientOptions, Proxies,
-    ProxyTexts,
+    AddressGuard, ByteBudget, Client, CookieJar, Credentials, CredentialsError, FetchLimits,
+    HttpClientOptions, Proxies, ProxyTexts,
 };
 
 use crate::error::CrawlError;
@@ -34,6 +34,8 @@ pub struct NetworkOptions {
     pub allow: Vec<String>,
     /// Lines of credentials: `HOST NAME: VALUE`.
     pub credentials: String,
+    /// The file of cookies, in the Netscape format, that the run begins with.
+    pub cookies: Option<PathBuf>,
     /// Headers for the origins of the seeds only: `NAME: VALUE`.
     pub headers: Vec<String>,
     /// The proxies that requests go through.
@@ -92,6 +94,7 @@ impl NetworkOptions {
         }
         self.allow.iter().try_for_each(|entry| options.guard.allow(entry))?;
         options.credentials = self.credentials_for(asker.seeds).map_err(CrawlError::Credentials)?;
+        options.cookies = self.cookies.as_deref().map(cookies_in).transpose()?.unwrap_or_default();
         options.proxies = Proxies::parse(&self.proxies)?;
         let read = |path: &PathBuf| fs::read(path).map_err(RepositoryError::read(path));
         options.additional_roots = self.certificates.as_ref().map(read).transpose()?;
@@ -110,14 +113,17 @@ impl NetworkOptions {
         let seeds: Vec<RequestUrl> = seeds.iter().filter_map(|seed| RequestUrl::verbatim(seed)).collect();
         // Each origin once: a request carries a header as often as its origin is named.
         let origins: BTreeSet<&str> = seeds.iter().map(|seed| seed.origin()).collect();
-        let lines: String = origins
-            .iter()
-            .flat_map(|origin| self.headers.iter().map(move |header| format!("{origin} {header}\n")))
-            .collect();
         let mut credentials = Credentials::parse(&self.credentials)?;
-        credentials.extend(Credentials::parse(&lines)?);
+        credentials.extend(Credentials::for_origins(&self.headers, origins)?);
         Ok(credentials)
     }
+}
+
+/// The cookies in a file.
+fn cookies_in(path: &Path) -> Result<CookieJar, CrawlError> {
+    let bytes = fs::read(path).map_err(RepositoryError::read(path))?;
+    let failed = |source| CrawlError::Cookies { path: path.to_owned(), source };
+    CookieJar::parse_netscape(&String::from_utf8_lossy(&bytes)).map_err(failed)
 }
 
 #[cfg(test)]

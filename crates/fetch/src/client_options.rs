@@ -5,6 +5,7 @@ use std::sync::Arc;
 use varve_file::TemporaryFolder;
 
 use crate::budget::ByteBudget;
+use crate::cookies::CookieJar;
 use crate::credentials::Credentials;
 use crate::guard::AddressGuard;
 use crate::limits::FetchLimits;
@@ -25,6 +26,8 @@ pub struct HttpClientOptions {
     pub guard: AddressGuard,
     /// Headers for single origins.
     pub credentials: Credentials,
+    /// The cookies. The client adds those that servers set.
+    pub cookies: CookieJar,
     /// The proxies.
     pub proxies: Proxies,
     /// Root certificates to trust besides the platform's, as PEM.
@@ -45,6 +48,7 @@ impl HttpClientOptions {
             budget: None,
             guard: AddressGuard::new(),
             credentials: Credentials::new(),
+            cookies: CookieJar::new(),
             proxies: Proxies::default(),
             additional_roots: None,
             idle_per_origin: 16,

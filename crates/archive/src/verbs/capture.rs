@@ -28,7 +28,7 @@ pub use varve_crawl::{
     RequestSettings, RunEnd, RunLimits, ScopeKind, ScopeSettings, SkipRule,
 };
 pub use varve_crawl::{NetworkOptions, SavedNetworkOptions, SecretName, contact_in};
-pub use varve_fetch::{FetchErrorKind, ProxyText, ProxyTexts, user_agent};
+pub use varve_fetch::{CredentialsError, FetchErrorKind, ProxyText, ProxyTexts, user_agent};
 
 /// The options of a run.
 pub struct RunOptions<'a> {
@@ -181,15 +181,24 @@ pub(crate) fn usual_and_pages(
     let (budget, proxy) = (settings.limits.max_bytes.map(ByteBudget::new), reach.proxies_shown());
     let client = client(folder, settings, reach, budget.clone())?;
     let robots = robots_limits(settings.requests.fetch_limits());
+    let cookies = client.cookies().clone();
     if !settings.browser {
         let usual: Arc<dyn Fetcher> = Arc::new(client);
-        return Ok(CrawlFetchers { pages: Arc::clone(&usual), usual, gate: None, budget, robots, proxy });
+        return Ok(CrawlFetchers {
+            pages: Arc::clone(&usual),
+            usual,
+            gate: None,
+            budget,
+            robots,
+            proxy,
+            cookies,
+        });
     }
     let executable = reach.browser.as_deref().ok_or(CrawlError::NoBrowser)?;
     let gate = Arc::new(BrowserGate::default());
     let pages =
         browser(client.clone(), (executable, folder), settings.scope.max_redirects, Arc::clone(&gate))?;
-    Ok(CrawlFetchers { usual: Arc::new(client), pages, gate: Some(gate), budget, robots, proxy })
+    Ok(CrawlFetchers { usual: Arc::new(client), pages, gate: Some(gate), budget, robots, proxy, cookies })
 }
 
 fn browser(

@@ -56,6 +56,57 @@ fn icons_of_a_web_app_manifest_are_captured_although_it_is_served_as_json() {
     }
 }
 
+/// Modules, workers and what they import are parts of their page, also in a long chain.
+#[test]
+fn a_page_brings_its_modules_and_workers() {
+    let script = |text: String| Answer::of("text/javascript", text);
+    let mut site = Site::new()
+        .page(
+            "/",
+            Answer::html(
+                "<link rel=modulepreload href=preloaded.js><script type=module src=app/main.js></script>
+                 <script type=importmap>{\"imports\": {\"lake\": \"/vendor/lake.js\", \"mud/\": \"/mud/\"}}</script>
+                 <script type=module>import 'mud/inline.js'; // import './no.js'</script>",
+            ),
+        )
+        .page(
+            "/app/main.js",
+            script(
+                "import {a} from './chain/1.js'; import b from 'lake'; export * from '../app/exported.js';
+                 const late = () => import('./late.js'); new Worker(new URL('worker.js', import.meta.url));
+                 const no = \"import './no.js'\";"
+                    .to_owned(),
+            ),
+        )
+        .page("/app/worker.js", script("importScripts('classic.js')".to_owned()));
+    for path in [
+        "/preloaded.js",
+        "/vendor/lake.js",
+        "/mud/inline.js",
+        "/app/exported.js",
+        "/app/late.js",
+        "/app/classic.js",
+    ] {
+        site = site.page(path, script(String::new()));
+    }
+    for link in 1..=9 {
+        let next = if link < 9 { format!("import './{}.js'", link + 1) } else { String::new() };
+        site = site.page(&format!("/app/chain/{link}.js"), script(next));
+    }
+    let scene = Scene::new(site);
+    let told = scene.run(scene.settings(&["/"], ScopeKind::Page));
+    let missing: Vec<_> = told
+        .captured
+        .iter()
+        .filter(|(path, (status, ..))| *status == 404 && *path != "/robots.txt" && *path != "/favicon.ico")
+        .collect();
+    assert!(missing.is_empty(), "{missing:?}");
+    let scripts = told.paths().into_iter().filter(|path| path.ends_with(".js")).count();
+    assert_eq!(scripts, 17, "{:?}", told.paths());
+    assert_each_once(&scene);
+    scene.assert_sound();
+}
+
 #[test]
 fn a_seed_that_redirects_out_of_scope_is_reported() {
     let there = Web::serve(Site::new().page("/", Answer::html("<a href=/more>more</a>")));

@@ -330,6 +330,31 @@ fn a_sent_cookie_is_recorded_with_its_revision() {
     assert_eq!(scene.revisions("/about")[0].request_cookie, None);
 }
 
+/// What was sent is recorded, whoever gave it. Only a cookie that the user gives makes a revision
+/// stale.
+#[test]
+fn cookies_of_a_file_and_of_servers_are_recorded() {
+    let set = Answer::html("<img src=/picture>").header("Set-Cookie", "visit=1; Path=/");
+    let scene = Scene::new(Site::new().page("/page", set).page("/picture", Answer::of("image/png", "p")));
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("cookies.txt");
+    std::fs::write(&file, "127.0.0.1\tFALSE\t/\tFALSE\t0\tlogin\tsesame\n").unwrap();
+    let cookie =
+        |path: &str| scene.revisions(path)[0].request_cookie.as_ref().map(|cookie| cookie.expose().clone());
+    let run = |cookies: Option<&std::path::Path>| {
+        let reach = NetworkOptions { cookies: cookies.map(Into::into), ..NetworkOptions::default() };
+        let settings = scene.settings(&["/page"]).with(|settings| settings.refetch.missing_only = true);
+        scene.run_as(Some(settings), reach, usize::MAX).unwrap().revisions
+    };
+    assert_eq!(run(None), 2);
+    assert_eq!((cookie("/page"), cookie("/picture").as_deref()), (None, Some("visit=1")));
+    assert_eq!(run(None), 0, "cookies of servers do not matter");
+    assert_eq!(run(Some(&file)), 2, "the cookie that the user gives was not sent before");
+    assert_eq!(cookie("/page").as_deref(), Some("login=sesame"));
+    assert_eq!(cookie("/picture").as_deref(), Some("login=sesame; visit=1"));
+    assert_eq!(run(Some(&file)), 0);
+}
+
 #[test]
 fn a_resumed_run_requests_no_url_twice() {
     let scene = Scene::new(Site::new().with_pages());

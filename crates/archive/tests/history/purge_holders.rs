@@ -18,6 +18,7 @@ use varve_archive::{Archive, ArchiveSettings, ArchiveWriter, RecordId, VersionId
 use varve_core::body::BodySource;
 use varve_core::receipt::Receipt;
 use varve_store::exchange::{ExchangeWriter, NewExchange, NewRendering, NewRenderings, RevisitOriginal};
+use varve_warc::digest::Digest;
 use varve_warc::payload::PayloadKind;
 use varve_warc::record::RecordType;
 use varve_warc::write::Draft;
@@ -139,6 +140,7 @@ fn capture(root: &Path, number: u128, answer: &[u8], unchanged: Option<&Receipt>
         record: receipt.record,
         url: receipt.url.clone(),
         date: date_at(1).to_string(),
+        payload: Some(Digest::of_sha256(receipt.body.as_bytes())),
         body: receipt.body,
         length: receipt.length,
     });

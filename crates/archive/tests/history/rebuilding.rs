@@ -150,6 +150,7 @@ fn told(url: &str, mood: u8) -> ProbeResponse {
         url: url.to_owned(),
         at: Moment::from((opening().clock)().instant),
         request: b"GET / HTTP/1.1\r\n\r\n".to_vec(),
+        cookie: None,
         response: text.into_bytes().into(),
         interim: 0,
         ip: None,

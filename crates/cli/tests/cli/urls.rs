@@ -206,3 +206,26 @@ fn an_addition_that_fails_leaves_nothing_behind() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(folder.path().join("some/db/example.com.yaml").is_file());
 }
+
+#[test]
+fn urls_are_added_from_standard_input() {
+    let scene = Scene::new(&[("example.com.yaml", "---\n")]);
+    let mut command = varve();
+    command.current_dir(scene.0.path()).args([
+        "urls",
+        "--db",
+        "db",
+        "add",
+        "--offline",
+        "-",
+        "http://example.com/last",
+    ]);
+    let mut command = assert_cmd::Command::from_std(command);
+    let output = command.write_stdin("http://example.com/a\n\n  http://example.com/b  \n").output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(stdout(&output), "http://example.com/a\nhttp://example.com/b\nhttp://example.com/last\n");
+    let text = std::fs::read_to_string(scene.path("example.com.yaml")).unwrap();
+    for path in ["/a", "/b", "/last"] {
+        assert!(text.contains(&format!("_path: {path}\n")), "{text}");
+    }
+}

@@ -15,6 +15,7 @@ mod decode;
 mod devtools_pipe;
 mod identity;
 mod launch;
+mod page_cookies;
 mod page_deadline;
 mod page_load;
 mod paused_request;

@@ -57,7 +57,7 @@ pub(super) fn page(state: &Arc<AppState>, request: &Parts) -> PageResult {
 
 /// Parses digits, or a time as people write it.
 fn parse_time(text: &str) -> Option<ReplayTime> {
-    ReplayTime::read(text).or_else(|| text.parse::<Moment>().ok().map(ReplayTime::exactly))
+    ReplayTime::read(text).or_else(|| Moment::parse_end(text).ok().map(ReplayTime::exactly))
 }
 
 /// The path of another URL at the same time.

@@ -11,7 +11,7 @@ use varve_wire::{DecodeLimits, DecodedBody, HeadCollector, open_body, open_paylo
 
 use super::verified_body::VerifiedBody;
 use crate::error::StoreError;
-use crate::exchange::payload_of;
+use crate::exchange::{not_modified_head, payload_of};
 use crate::index::IndexPrefix;
 use crate::reader::ObjectReader;
 use crate::reader::{SiloRecord, StoreReader};
@@ -137,6 +137,9 @@ impl StoreReader {
     /// revisit.
     pub fn response_head(&self, record: &RecordId) -> Result<Option<Vec<u8>>, StoreError> {
         let Some(mut found) = self.response(record)? else { return Ok(None) };
+        if let Some(head) = not_modified_head(found.header()) {
+            return Ok(Some(head));
+        }
         let collector = read_head(&mut found).map_err(StoreError::Content)?;
         let length = collector.head().map_or(0, |head| head.length);
         Ok(Some(collector.bytes()[..length].to_vec()))
@@ -148,6 +151,9 @@ impl StoreReader {
         let Some(mut found) = self.response(record)? else { return Ok(None) };
         if found.header().record_type() != RecordType::Revisit {
             return Ok(Some(Box::new(found)));
+        }
+        if let Some(head) = not_modified_head(found.header()) {
+            return Ok(Some(Box::new(io::Cursor::new(head))));
         }
         let original = found.header().reference("WARC-Refers-To").and_then(parse_id);
         let head = read_head(&mut found).map_err(StoreError::Content)?;

@@ -59,7 +59,7 @@ fn json_has_events_and_a_summary() {
 fn failures_are_reported() {
     let scene = Scene::new(&[]);
     let output = scene.run(&["capture", "http://127.0.0.1:9/", "--retries", "0"]);
-    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("http://127.0.0.1:9/"), "{}", stderr(&output));
     assert!(stderr(&output).contains("nothing could be captured"), "{}", stderr(&output));
     assert!(stderr(&output).contains("`--allow-private`"), "{}", stderr(&output));

@@ -48,6 +48,7 @@ impl ProjectImport<'_> {
             record: receipt.record,
             url: receipt.url,
             date,
+            payload: None,
             body: receipt.body,
             length: receipt.length,
         }))
