@@ -90,8 +90,8 @@ mod tests {
 
     #[test]
     fn an_intended_move_is_read_as_it_was_written() {
-        let [one, two, three] =
-            [1, 2, 3].map(|number| format!("{number:08}-0000-4000-8000-000000000000").parse().expect("an id"));
+        let [one, two, three] = [1, 2, 3]
+            .map(|number| format!("{number:08}-0000-4000-8000-000000000000").parse().expect("an id"));
         for from in [None, Some(two)] {
             let intended = IntendedHead { to: one, from };
             assert_eq!(intended.to_string().parse(), Ok(intended));
