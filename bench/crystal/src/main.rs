@@ -1,9 +1,12 @@
-//! A Crystal project of a million revisions: what it costs to open, to read one page, to list a group, to migrate.
+//! A Crystal project of a million revisions: what it costs to open, to read one page, to list a
+//! group, to migrate.
 //!
-//! Each of the small things runs in a process of its own, again and again, beside its floor: the same answer from
-//! SQLite and the file system with nothing around it. Prints a table of medians. Nothing is asserted about time.
+//! Each of the small things runs in a process of its own, again and again, beside its floor: the
+//! same answer from SQLite and the file system with nothing around it. Prints a table of medians.
+//! Nothing is asserted about time.
 //!
-//! `varve-bench-crystal [REVISIONS]` measures all of it; `varve-bench-crystal REVISIONS ROUNDS` migrations alone, so often.
+//! `varve-bench-crystal [REVISIONS]` measures all of it; `varve-bench-crystal REVISIONS ROUNDS`
+//! migrations alone, so often.
 
 mod floor;
 mod generate;

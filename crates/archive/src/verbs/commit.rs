@@ -260,8 +260,14 @@ pub fn commit(
     }
     let mut kept = keep_bodies(history, (request.threads, &seen), pages, now, progress)?;
     sort_pages(&mut kept);
-    let head = history.head()?;
-    let parent = request.parent.or(head);
+    let (head, parent) = match request.parent {
+        // A HEAD that cannot be read leaves the content of the tree unknown: all pages are written.
+        Some(parent) => (history.head().ok().flatten(), Some(parent)),
+        None => {
+            let head = history.head()?;
+            (head, head)
+        }
+    };
     let manifest = Manifest {
         parent,
         message: request.message.clone(),
