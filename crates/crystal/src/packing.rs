@@ -47,7 +47,7 @@ pub(crate) struct PackedBodies {
 }
 
 /// Packs the bodies of one project.
-pub(crate) struct Packing<'p> {
+pub(crate) struct BodyPacking<'p> {
     pub(crate) layout: &'p ProjectLayout,
     pub(crate) disk: &'p ProjectDisk,
 }
@@ -59,7 +59,7 @@ struct LooseBody {
     path: PathBuf,
 }
 
-impl Packing<'_> {
+impl BodyPacking<'_> {
     /// Whether a pack for the bodies up to this id is there.
     pub(crate) fn has_pack(&self, last: RevisionId) -> Result<bool> {
         let Some((pack, _)) = pack_path(last) else { return Ok(false) };

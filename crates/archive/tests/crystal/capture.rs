@@ -115,7 +115,8 @@ impl Scene {
         let options = VerifyOptions { read_bodies: true, ..VerifyOptions::default() };
         self.open().verify(options, &mut |finding| found.push(finding.to_string())).unwrap();
         assert_eq!(found, Vec::<String>::new());
-        for name in ["varve.capture", "varve.lock", "database.sqlite-wal", "database.sqlite-shm"] {
+        for name in ["varve.capture", "varve.lock", "varve.tmp", "database.sqlite-wal", "database.sqlite-shm"]
+        {
             assert!(!self.project.join(name).exists(), "{name} is left");
         }
         assert_eq!(std::fs::read_dir(self.project.join("tmp")).unwrap().count(), 0, "tmp is not empty");

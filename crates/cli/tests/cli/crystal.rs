@@ -831,3 +831,24 @@ fn what_a_killed_export_leaves_is_removed_by_the_next_one() {
     let info = said(0, &["crystal", "verify", &target, "--bodies"]);
     assert_eq!(info, "ok: 400 revisions, 400 with bodies\n");
 }
+
+/// A body that cannot be read shows whether one was read.
+#[test]
+fn the_pages_of_a_project_are_listed_without_reading_bodies() {
+    let folder = tempfile::tempdir().unwrap();
+    let downloads =
+        (0..15).map(|number| Download::plain(format!("{HOME}{}", number % 5), format!("body {number}")));
+    let path = project::make(&folder.path().join("lab"), MajorVersion::Packed, downloads);
+    let pack = path.join("revisions/000/000/000/000/00_.zip");
+    let mut bytes = std::fs::read(&pack).unwrap();
+    for at in 0..bytes.len() - 5 {
+        if bytes[at..].starts_with(b"body ") {
+            bytes[at] = b'B';
+        }
+    }
+    std::fs::write(&pack, bytes).unwrap();
+    let path = path.to_str().unwrap();
+    assert_eq!(run(&["-C", path, "cat", &format!("{HOME}1")]).status.code(), Some(2));
+    let shown = said(0, &["-C", path, "show"]);
+    assert_eq!(shown.lines().filter(|line| line.starts_with("A ")).count(), 5, "{shown}");
+}

@@ -1,7 +1,7 @@
 //! Writing a pack: a zip of stored entries, byte for byte as Crystal writes one.
 //!
 //! Every entry has the sizes of its 64-bit extra field, the date of no time at all (1980-01-01) and
-//! the permissions 0600, whatever its file had. The sizes and the checksum of an entry are written
+//! the permissions 0600, not those of its file. The sizes and the checksum of an entry are written
 //! over its header once its bytes have passed, so that a body of any length is read once. Which
 //! bodies share a pack, and where it is, is not known here.
 

@@ -15,7 +15,7 @@ use rusqlite::Row;
 use super::{MAJOR_VERSION, MAJOR_VERSION_OLD, Migration, MigrationProgress, MigrationSummary, OnProgress};
 use crate::error::{Error, Result};
 use crate::ids::RevisionId;
-use crate::packing::{Packing, last_of_pack};
+use crate::packing::{BodyPacking, last_of_pack};
 use crate::project::Project;
 use crate::rows::RowColumns;
 use crate::version::MajorVersion;
@@ -34,7 +34,7 @@ impl Migration<'_> {
     /// Packs all bodies that are in no pack yet, and removes the marker.
     pub(super) fn pack_all(&mut self, on_progress: OnProgress<'_>) -> Result<MigrationSummary> {
         let project = &*self.project;
-        let packing = Packing { layout: &project.layout, disk: self.disk };
+        let packing = BodyPacking { layout: &project.layout, disk: self.disk };
         let newest = project.newest_revision()?.map_or(0, RevisionId::get);
         let mut done = MigrationSummary::default();
         let mut tell =

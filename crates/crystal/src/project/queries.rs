@@ -100,6 +100,12 @@ impl Project {
         self.by_id(&format!("{} WHERE id >= ?1 ORDER BY id", self.revision_columns()), Revision::read)
     }
 
+    /// The newest revision before this one, of any resource.
+    pub fn revision_before(&self, id: RevisionId) -> Result<Option<Revision>> {
+        let sql = format!("{} WHERE id < ?1 ORDER BY id DESC LIMIT 1", self.revision_columns());
+        self.one(&sql, [id], Revision::read)
+    }
+
     /// The revisions of a resource, the newest first.
     pub fn revisions_of(&self, resource: ResourceId) -> RowStream<'_, Revision> {
         self.revisions_of_down_from(resource, RevisionId(i64::MAX))

@@ -8,12 +8,12 @@
 use super::ProjectWriter;
 use crate::error::Result;
 use crate::ids::RevisionId;
-use crate::packing::{Packing, completes_pack};
+use crate::packing::{BodyPacking, completes_pack};
 use crate::version::MajorVersion;
 
 impl ProjectWriter {
-    pub(crate) fn packing(&self) -> Packing<'_> {
-        Packing { layout: &self.project.layout, disk: &self.disk }
+    pub(crate) fn packing(&self) -> BodyPacking<'_> {
+        BodyPacking { layout: &self.project.layout, disk: &self.disk }
     }
 
     /// Packs the bodies of the packs that these revisions complete.

@@ -20,7 +20,7 @@ use crate::error::{Error, Result, database_at};
 use crate::ids::RevisionId;
 use crate::location::{DRAFT_FOLDER, TMP_FOLDER};
 use crate::migrate::{drain, into};
-use crate::packing::{Packing, completes_pack};
+use crate::packing::{BodyPacking, completes_pack};
 use crate::project::Project;
 use crate::rows::Revision;
 use crate::version::MajorVersion;
@@ -77,7 +77,7 @@ pub(super) fn pack_last_bodies(project: &Project, disk: &ProjectDisk) -> Result<
     }
     match project.newest_revision()? {
         Some(newest) if completes_pack(newest) => {
-            Packing { layout: &project.layout, disk }.pack(newest).map(drop)
+            BodyPacking { layout: &project.layout, disk }.pack(newest).map(drop)
         }
         _ => Ok(()),
     }

@@ -1,7 +1,7 @@
 //! The tasks that Crystal left in a project when it was closed, as a run that continues them.
 //!
 //! A task downloads one resource, or a group: its source and its members. As in Crystal, ids that the
-//! project no longer has are ignored, and what was downloaded is not downloaded again, so that the
+//! project no longer has are ignored, and resources with a revision are not downloaded again, so that the
 //! members up to the last one that Crystal did are skipped. The tasks stay in the project until the
 //! run that continues them is finished. Then they are removed, unless Crystal has stored others.
 

@@ -25,16 +25,17 @@ pub(super) fn time_with(
     if let Some(time) = metadata.and_then(stated_time) {
         return Ok(time);
     }
-    let before = RevisionId(revision.id.get().saturating_sub(1));
-    for older in project.revisions_down_from(before).take(LOOK_BACK) {
-        match older {
-            Ok(older) => {
-                if let Some(time) = own_time(&older) {
-                    return Ok(time);
-                }
-            }
+    // One row at a time: the first one nearly always has a time.
+    let mut before = revision.id;
+    for _ in 0..LOOK_BACK {
+        match project.revision_before(before) {
+            Ok(Some(older)) => match own_time(&older) {
+                Some(time) => return Ok(time),
+                None => before = older.id,
+            },
+            Ok(None) => break,
             // An unreadable row has no time.
-            Err(varve_crystal::Error::Row(_)) => {}
+            Err(varve_crystal::Error::Row(row)) => before = RevisionId(row.id.min(before.get() - 1)),
             Err(error) => return Err(error),
         }
     }
