@@ -123,10 +123,9 @@ impl NodePairs {
         let base = trees.base.tree;
         for place in (1..base.nodes().len()).rev() {
             let node = &base.nodes()[place];
-            if self.of_base[place].is_none() && node.name().is_some() && node.end > place + 1 {
-                if let Some(found) = self.element_around(trees, place) {
-                    self.join(place, found);
-                }
+            let is_open = self.of_base[place].is_none() && node.name().is_some() && node.end > place + 1;
+            if let Some(found) = is_open.then(|| self.element_around(trees, place)).flatten() {
+                self.join(place, found);
             }
         }
     }
@@ -206,8 +205,8 @@ impl NodePairs {
         !found.is_empty()
     }
 
-    /// Finds unpaired subtrees that are equal to one of the other side. A text that was removed once
-    /// and added twice was copied, and did not move.
+    /// Finds unpaired subtrees that are equal to one of the other side. A text that was removed
+    /// once and added twice was copied, and did not move.
     fn find_moves(&mut self, trees: &ComparedTrees<'_>) {
         let (base, head) = (trees.base.tree, trees.head.tree);
         let mut gone = free_subtrees(&trees.base, &self.of_base);
