@@ -82,8 +82,8 @@ impl NodePairs {
             pairs.by_siblings(&trees, budget);
         }
         pairs.find_moves(&trees);
+        pairs.keep_outer_moves(&trees);
         pairs.find_overtaken(&trees);
-        pairs.moved.sort_unstable_by_key(|(_, head)| *head);
         pairs
     }
 
@@ -228,6 +228,14 @@ impl NodePairs {
                 place += 1;
             }
         }
+    }
+
+    /// Removes the moves of nodes that are still children of the same node. It may have moved with
+    /// them, and their order is looked at next.
+    fn keep_outer_moves(&mut self, trees: &ComparedTrees<'_>) {
+        let (base, head) = (trees.base.tree.nodes(), trees.head.tree.nodes());
+        let of_base = &self.of_base;
+        self.moved.retain(|(from, to)| of_base[base[*from].parent] != Some(head[*to].parent));
     }
 
     /// Finds children that changed their order among their siblings.
