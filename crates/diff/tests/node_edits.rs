@@ -352,6 +352,21 @@ fn moves() {
             ],
         ),
         edit(
+            "a card moves with an element that has an id as well, and both are edited",
+            "<div id=left><section id=card>Old news <b id=time>at noon</b></section><p>Left</p></div><div id=right><p>Right</p></div>",
+            "<div id=left><p>Left</p></div><div id=right><p>Right</p><section id=card>New news <b id=time>at six</b></section></div>",
+            &[
+                moved(
+                    "section#card",
+                    "div#left > section",
+                    "div#right > section",
+                    "<section id=\"card\">New news <b id=\"time\">at six</b></section>",
+                ),
+                text("section#card", "Old news", "New news"),
+                text("b#time", "at noon", "at six"),
+            ],
+        ),
+        edit(
             "a loose text moves to a sibling",
             "<div id=a>The ferry leaves at ten every day. <b>Tickets</b></div><div id=b><i>Notes</i></div>",
             "<div id=a><b>Tickets</b></div><div id=b><i>Notes</i> The ferry leaves at ten every day.</div>",

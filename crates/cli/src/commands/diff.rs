@@ -60,16 +60,18 @@ use notes::{amount, cut_short, moved, not_compared, status_note};
 /// With `--json`, prints one object: `base`, `head`, and `files`, each with `url`, `path`, `change`
 /// (added, removed, changed), `status`, `body_diff` and `headers_diff`. `redacted_headers` lists
 /// headers whose values are hidden: `added`, `removed`, or on `both` sides, where the values are
-/// not compared. The `chunks` of a `body_diff` have a `type` (added, removed, changed, moved) and
-/// `content`. By nodes they also have the `path` of the element, the `part` of it (text, comment,
-/// tag, attribute), and where it changed or moved its value or place `before` and `after`. `noise`
-/// names the rule. A `body_diff` is `truncated` if it is incomplete: changes beyond 4 MiB of text are
+/// not compared. A `body_diff` is `truncated` if it is incomplete: changes beyond 4 MiB of text are
 /// left out, and very large differences are reported as replaced. A body that was not compared has
 /// no chunks and is `truncated` too: it is larger than 64 MiB, missing (`absent`), `damaged` or
 /// `unreadable`, each given for the older and the newer version. `cut_short` marks responses that
 /// were truncated when they were captured. Pages that do not count as changed are in `noise`, with
 /// `url`, `path` and `rules`, and in `alike`, where bytes differ and the text or the nodes are the
 /// `same`.
+///
+/// The `chunks` of a `body_diff` have a `type` (added, removed, changed, moved) and `content`, and
+/// `noise` names the rule. By nodes they also have the `path` of the element, the `part` of it
+/// (text, comment, tag, attribute), and the value or place `before` and `after` it changed or
+/// moved.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -10,6 +10,7 @@
 //!
 //! Owns the pairing and its report. Does not know noise or how changes are shown.
 
+mod alignment;
 mod pairs;
 mod quote;
 mod report;

@@ -82,8 +82,8 @@ impl NodePairs {
             pairs.by_siblings(&trees, budget);
         }
         pairs.find_moves(&trees);
+        pairs.keep_outer_moves(&trees);
         pairs.find_overtaken(&trees);
-        pairs.moved.sort_unstable_by_key(|(_, head)| *head);
         pairs
     }
 
@@ -123,10 +123,9 @@ impl NodePairs {
         let base = trees.base.tree;
         for place in (1..base.nodes().len()).rev() {
             let node = &base.nodes()[place];
-            if self.of_base[place].is_none() && node.name().is_some() && node.end > place + 1 {
-                if let Some(found) = self.element_around(trees, place) {
-                    self.join(place, found);
-                }
+            let is_open = self.of_base[place].is_none() && node.name().is_some() && node.end > place + 1;
+            if let Some(found) = is_open.then(|| self.element_around(trees, place)).flatten() {
+                self.join(place, found);
             }
         }
     }
@@ -206,8 +205,8 @@ impl NodePairs {
         !found.is_empty()
     }
 
-    /// Finds unpaired subtrees that are equal to one of the other side. A text that was removed once
-    /// and added twice was copied, and did not move.
+    /// Finds unpaired subtrees that are equal to one of the other side. A text that was removed
+    /// once and added twice was copied, and did not move.
     fn find_moves(&mut self, trees: &ComparedTrees<'_>) {
         let (base, head) = (trees.base.tree, trees.head.tree);
         let mut gone = free_subtrees(&trees.base, &self.of_base);
@@ -229,6 +228,14 @@ impl NodePairs {
                 place += 1;
             }
         }
+    }
+
+    /// Removes the moves of nodes that are still children of the same node. It may have moved with
+    /// them, and their order is looked at next.
+    fn keep_outer_moves(&mut self, trees: &ComparedTrees<'_>) {
+        let (base, head) = (trees.base.tree.nodes(), trees.head.tree.nodes());
+        let of_base = &self.of_base;
+        self.moved.retain(|(from, to)| of_base[base[*from].parent] != Some(head[*to].parent));
     }
 
     /// Finds children that changed their order among their siblings.
