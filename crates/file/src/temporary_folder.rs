@@ -146,7 +146,7 @@ mod tests {
         assert!(moved.join(second.path().file_name().unwrap()).is_dir());
         drop((folder, second));
         assert!(names_in(&moved).is_empty());
-        assert_eq!(names_in(&victim), [name.clone()]);
+        assert_eq!(names_in(&victim), std::slice::from_ref(&name));
         assert_eq!(fs::read(victim.join(name).join("precious")).unwrap(), b"precious");
     }
 }

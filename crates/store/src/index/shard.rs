@@ -173,11 +173,13 @@ pub(super) struct BlockReader<'a> {
     /// The number of the block in `entries`.
     block: Option<usize>,
     entries: Vec<[u8; ENTRY_SIZE]>,
+    /// The number and the last prefix of the block that was read before.
+    before: Option<(usize, IndexPrefix)>,
 }
 
 impl<'a> BlockReader<'a> {
     pub(super) fn new(shard: &'a Shard) -> Self {
-        Self { shard, block: None, entries: Vec::new() }
+        Self { shard, block: None, entries: Vec::new(), before: None }
     }
 
     /// Calls `found` with the place of each entry with this prefix, in order.
@@ -215,10 +217,10 @@ impl<'a> BlockReader<'a> {
         while low < high {
             let entries = self.load(block)?;
             let smaller = entries.partition_point(|entry| IndexEntry::from_bytes(entry).prefix < prefix);
-            let next = if smaller == entries.len() {
+            let next = if smaller == self.entries.len() {
                 low = block + 1;
                 block.checked_add(leap)
-            } else if smaller == 0 && block > low {
+            } else if smaller == 0 && block > low && !self.follows_block_before(block, prefix) {
                 high = block;
                 block.checked_sub(leap)
             } else {
@@ -237,10 +239,16 @@ impl<'a> BlockReader<'a> {
         IndexEntry::from_bytes(first).prefix < prefix && prefix <= IndexEntry::from_bytes(last).prefix
     }
 
+    /// Whether the block that was read before is the one before `block`, and all of it is smaller.
+    fn follows_block_before(&self, block: usize, prefix: IndexPrefix) -> bool {
+        self.before.is_some_and(|(before, last)| before + 1 == block && last < prefix)
+    }
+
     /// The verified entries of a block.
     fn load(&mut self, block: usize) -> Result<&[[u8; ENTRY_SIZE]], IndexError> {
         if self.block != Some(block) {
-            self.block = None;
+            let last = self.entries.last().map(|entry| IndexEntry::from_bytes(entry).prefix);
+            self.before = self.block.take().zip(last);
             self.shard.read_block(block, &mut self.entries)?;
             self.block = Some(block);
         }

@@ -12,6 +12,8 @@ use varve_store::index::{
     IndexOptions, IndexPrefix, IndexReader, IndexRebuild, IndexWriter, PrefixRange, verify,
 };
 
+use varve_testkit::RecordingDisk;
+
 use crate::scene::{SMALL, answers, entries, entry};
 
 /// Fails unless a fresh reader finds the first `count` entries.
@@ -212,4 +214,32 @@ fn a_file_that_is_truncated_again_and_again_never_ends_the_process() {
         done.store(true, Ordering::Relaxed);
     });
     assert!(found > 0 && failed > 0, "{found} lookups found their entry and {failed} failed");
+}
+
+/// The first lookup reads a page of both tables too. Later ones read a block, and lookups in a batch
+/// share the blocks.
+#[test]
+fn a_lookup_is_one_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let disk = RecordingDisk::new(Arc::new(LocalDisk::new(folder.path())));
+    let options = IndexOptions { shard_limit: 1 << 20, ..SMALL };
+    let mut rebuild = IndexRebuild::begin(&*disk, folder.path(), options).unwrap();
+    entries(0..5000).into_iter().for_each(|entry| rebuild.push(entry).unwrap());
+    rebuild.finish().unwrap();
+    let index = IndexReader::open(&*disk, folder.path()).unwrap();
+    disk.take_counts();
+    let mut reads = |numbers: std::ops::Range<u64>| {
+        numbers.for_each(|number| assert!(!index.find(entry(number).prefix).unwrap().is_empty()));
+        disk.take_counts()
+    };
+    assert_eq!(reads(0..1), "read 3");
+    let counts = reads(1..1001);
+    let number: u64 = counts.strip_prefix("read ").unwrap().parse().unwrap();
+    assert!((1000..1200).contains(&number), "{counts}");
+    let prefixes: Vec<IndexPrefix> = (0..5000).map(|number| entry(number).prefix).collect();
+    index.find_many(&prefixes, |_, _| ()).unwrap();
+    let counts = disk.take_counts();
+    let number: u64 = counts.strip_prefix("read ").unwrap().parse().unwrap();
+    // There are twenty blocks. A prefix at the border of two may read one again.
+    assert!((20..45).contains(&number), "{counts}");
 }
