@@ -1,9 +1,12 @@
-//! A Crystal project of a million revisions: what it costs to open, to read one page, to list a group, to migrate.
+//! A Crystal project of a million revisions: what it costs to open, to read one page, to list a
+//! group, to migrate.
 //!
-//! Each of the small things runs in a process of its own, again and again, beside its floor: the same answer from
-//! SQLite and the file system with nothing around it. Prints a table of medians. Nothing is asserted about time.
+//! Each of the small things runs in a process of its own, again and again, beside its floor: the
+//! same answer from SQLite and the file system with nothing around it. Prints a table of medians.
+//! Nothing is asserted about time.
 //!
-//! `varve-bench-crystal [REVISIONS]` measures all of it; `varve-bench-crystal REVISIONS ROUNDS` migrations alone, so often.
+//! `varve-bench-crystal [REVISIONS]` measures all of it; `varve-bench-crystal REVISIONS ROUNDS`
+//! migrations alone, so often.
 
 mod floor;
 mod generate;
@@ -57,7 +60,7 @@ fn measured(task: &str, path: &Path, count: u64) -> Outcome<()> {
         "open" => Project::open(path)?.version().number().into(),
         "cat" => cat(path, &generate::url(count / 2 + 1))?,
         "members" => members(path)?,
-        "info" => Project::open(path)?.info()?.bytes,
+        "info" => Project::open(path)?.info()?.bytes.ok_or("bodies were not counted")?,
         "floor-open" => floor::open(path)?,
         "floor-cat" => floor::cat(path, &generate::url(count / 2 + 1))?,
         "floor-members" => floor::members(path)?,

@@ -50,7 +50,7 @@ pub fn bare(path: &Path, count: u64, is_durable: bool) -> Outcome<Cost> {
 pub fn varve(path: &Path) -> Outcome<Cost> {
     timed(|| {
         let mut writer = ProjectWriter::open(path)?;
-        writer.migrate(&mut |_| ControlFlow::Continue(()))?;
+        writer.migrate(MajorVersion::Tree, &mut |_| ControlFlow::Continue(()))?;
         writer.close()?;
         Ok(())
     })

@@ -1,14 +1,16 @@
-//! The programs that `bench/diff/run` times: it makes the pages, and compares two files in one way and prints the result.
+//! The programs that `bench/diff/run` times: it makes the pages, and compares two files in one way
+//! and prints the result.
 //!
 //!     varve-bench-diff make DIR
 //!     varve-bench-diff lines|words|moku|compare|dom BASE HEAD
 //!     varve-bench-diff pairs VERSIONS BASE HEAD [MOST]
 //!
-//! BASE and HEAD are two files, or two folders that have the same files. `pairs` makes such folders of a folder of versions
-//! (version-001 and so on): what each changed of the one before it; of many, MOST, evenly spread.
+//! BASE and HEAD are two files, or two folders that have the same files. `pairs` makes such folders
+//! of a folder of versions (version-001 and so on): what each changed of the one before it; of
+//! many, MOST, evenly spread.
 //!
-//! `lines` does what `git diff --histogram --no-index` does: reads two files, prints the hunks. `compare` is what the verb
-//! does besides: charsets, headers, noise.
+//! `lines` does what `git diff --histogram --no-index` does: reads two files, prints the hunks.
+//! `compare` is what the verb does besides: charsets, headers, noise.
 
 use std::error::Error;
 use std::ffi::OsString;
@@ -105,7 +107,7 @@ fn print(way: &str, base: &[u8], head: &[u8]) -> Result<(), Box<dyn Error>> {
             let (base, head) = (charset::decode(base, None).text, charset::decode(head, None).text);
             let diff = TextDiff::between(base, head, LineOptions::default());
             if way == "words" {
-                format!("{:?}", BodyDiff::new("b", "h").with_words(&diff))
+                format!("{:?}", BodyDiff::new("b", "h").with_changes(&diff, diff.changes(), true, |_| None))
             } else {
                 plain_text(&unified(&diff, &DiffView { words: false, longest: None, ..DiffView::default() }))
             }
@@ -122,7 +124,8 @@ fn compared(base: &[u8], head: &[u8], mode: DiffMode) -> String {
     format!("{:?}", compare::compare(&side("b", base), &side("h", head), &options).report(true))
 }
 
-/// Writes two pages of 5 MB of which one line in a hundred differs, two that share hardly a line, and the versions.
+/// Writes two pages of 5 MB of which one line in a hundred differs, two that share hardly a line,
+/// and the versions.
 fn make(folder: &Path) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     let mut dice = Dice(42);

@@ -52,7 +52,8 @@ fn an_aardwarc_store_is_imported_with_its_ids() {
         for line in ids.lines() {
             let columns: Vec<&str> = line.split('\t').collect();
             let digits = columns[0].rsplit('/').next().expect("digits");
-            // One number was forced by its maker and follows from nothing; it leads to the object all the same.
+            // One number was forced by its maker and follows from nothing; it leads to the object
+            // all the same.
             let id = archive.resolve(digits).expect(line);
             let object = archive.object(id).expect("there");
             let mut bytes = Vec::new();
@@ -188,7 +189,8 @@ fn a_torn_record_is_not_brought_into_the_index() {
     }
 }
 
-/// A process that ends between making a silo and describing it leaves an empty file, or the beginning of a record.
+/// A process that ends between making a silo and describing it leaves an empty file, or the
+/// beginning of a record.
 #[test]
 fn a_rebuild_removes_a_silo_without_records() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -209,7 +211,7 @@ fn a_rebuild_removes_a_silo_without_records() {
     assert_eq!(audited(&root, &AuditRequest::default()), []);
 }
 
-/// A silo that is no archive at all is said, and the others are found as before.
+/// A silo that is not a WARC file is reported, and objects in the others are found as before.
 #[test]
 fn a_lost_silo_does_not_take_the_index_of_the_others() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,4 +1,5 @@
-//! URL databases as a program meets them: files on disk, edited and checked against a web that is made up here.
+//! URL databases as a program meets them: files on disk, edited and checked against a web that is
+//! made up here.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should say so and stop")]
 
 use std::collections::HashMap;
@@ -33,7 +34,7 @@ impl Web {
 }
 
 impl Prober for Web {
-    /// Answers from the last question to the first: nobody may count on an order.
+    /// Answers in reverse order: the caller must not rely on the order.
     fn probe(&self, questions: &[ProbeRequest], answer: OnAnswer<'_>) {
         for (number, question) in questions.iter().enumerate().rev() {
             let before = self.urls_asked().iter().filter(|url| **url == question.url).count();
@@ -197,7 +198,7 @@ fn lost_comments_are_reported() {
     assert_eq!(scene.text("example.com.yaml"), "--- {}\n---\n_path: /a\n---\n_path: /b\n");
 }
 
-/// Many at once: asked in one go, written once, each with an outcome of its own.
+/// Many URLs are requested together and written in one go, and each has its own outcome.
 #[test]
 fn many_urls_are_added_at_once() {
     let scene = Scene::new(&[("a.example.yaml", "# lost once\n---\n---\n_path: /old\n")]);

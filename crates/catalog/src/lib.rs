@@ -14,3 +14,4 @@ pub use varve_core::frontier::{
     ClaimRequest, ClaimedUrl, FetchReason, Frontier, FrontierCounts, FrontierOutcome, FrontierStore, NewUrl,
     OpenRun, PastUrl,
 };
+pub use varve_sqlite::DatabasePath;

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 use varve_archive::expectations::UrlsError;
+use varve_archive::verbs::capture::CredentialsError;
 use varve_archive::verbs::crystal::Error as CrystalError;
 use varve_archive::verbs::doctor::DoctorError;
 use varve_archive::verbs::urls::add::AddError;
@@ -110,6 +111,7 @@ fn archive_hint(failure: &ArchiveError) -> Option<&'static str> {
         ArchiveError::Folder(_) => "`varve stow` stores a folder with everything in it",
         ArchiveError::MediaType(_) =>
             "a media type is two words with `/` between them: `text/plain`",
+        ArchiveError::NotOnTheWeb(_) => "a URL begins with `http://` or `https://`: other protocols cannot be captured",
         ArchiveError::NoRoots => "`varve plan root add URL` adds one; `varve capture URL` needs no plan",
         ArchiveError::PlanProblem { .. } => "`varve plan check` lists them all",
         ArchiveError::PlanEdit(EditError::InUse { .. }) =>
@@ -212,6 +214,10 @@ fn crawl_hint(failure: &CrawlError) -> Option<&'static str> {
             "install Chromium (the package `chromium` in Debian), or give its path with `--chromium FILE`",
         CrawlError::SecretMissing { .. } =>
             "give it again with `--header`, `--credentials`, `--proxy` or the variable VARVE_CREDENTIALS, or continue without it by `--without-credentials`",
+        CrawlError::Cookies { .. } =>
+            "a line has seven fields between tabs: host, TRUE or FALSE for its subdomains, path, TRUE or FALSE for https only, time of expiry or 0, name, value",
+        CrawlError::Credentials(CredentialsError::Header { .. }) =>
+            "write a header with a colon: `--header 'Cookie: a=b'`",
         CrawlError::Credentials(_) => "a line is `HOST NAME: VALUE`: `example.com Cookie: a=b`",
     }
 }
@@ -286,7 +292,6 @@ fn crystal_hint(failure: &CrystalError) -> Option<&'static str> {
         CrystalError::Partial { .. } => "copy the original again, with `varve crystal save-as`",
         CrystalError::Exists { .. } => "choose another name",
         CrystalError::TooNew { .. } => "a later varve may support it; nothing was changed",
-        CrystalError::NotWritten { .. } => "it can be read, and copied with `varve crystal save-as`",
         CrystalError::ReadOnly { .. } =>
             "copy it with `varve crystal save-as` to a place that you may write to",
         CrystalError::Locked { .. } => WAIT_HINT,

@@ -46,6 +46,7 @@ fn causes(failure: &Error) -> Vec<String> {
 /// Converts a message of clap: its paragraphs are the message, tips, the usage line and a pointer to help.
 fn usage(mistake: &clap::Error) -> ErrorReport {
     let text = hide_user_info(&mistake.render().to_string().replace('\'', "`"));
+    let text = text.replace("invalid digit found in string", "write a whole number, such as 2");
     let mut paragraphs = text.split("\n\n").map(str::trim_end);
     let message = paragraphs.next().unwrap_or_default().trim_start_matches("error: ").to_owned();
     let mut hints = Vec::new();

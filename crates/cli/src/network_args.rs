@@ -36,6 +36,12 @@ pub(crate) struct NetworkArgs {
     #[arg(long, value_name = "FILE")]
     credentials: Option<PathBuf>,
 
+    /// A file of cookies to begin with, in the Netscape format that browsers' extensions, curl and
+    /// wget write. Cookies that servers set are sent back to them during the run. Neither is
+    /// recorded
+    #[arg(long, value_name = "FILE")]
+    cookies: Option<PathBuf>,
+
     /// A proxy for all requests: `http://HOST:PORT`, `socks5://HOST:PORT`, or `none` [default: the
     /// variables http_proxy, https_proxy (or HTTPS_PROXY), all_proxy and no_proxy, as curl uses
     /// them, except for this machine]. The proxy resolves names, so their addresses cannot be
@@ -63,6 +69,7 @@ impl NetworkArgs {
         let reach = NetworkOptions {
             allow_private: self.allow_private,
             credentials: String::from_utf8_lossy(&credentials).into_owned(),
+            cookies: self.cookies.as_deref().map(absolute_path).transpose()?,
             proxies: self.proxies(),
             proxy_resolves: self.proxy_resolves,
             certificates: self.ca.as_deref().map(absolute_path).transpose()?,

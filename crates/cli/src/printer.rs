@@ -8,6 +8,7 @@ use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, Stderr, Stdout, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anstream::{AutoStream, ColorChoice};
@@ -45,10 +46,30 @@ pub(crate) struct Printer {
     data: BufWriter<AutoStream<Stdout>>,
     talk: AutoStream<Stderr>,
     /// The progress bar, hidden while other output is printed.
-    progress: ProgressBar,
+    progress: SharedBar,
     /// Whether stdout is a terminal; then each line is flushed.
     watched: bool,
     quiet: bool,
+    color: ColorChoice,
+    /// Bytes of data printed, without raw data.
+    printed: usize,
+    /// Bytes of data that a repeated verb prints again, and that are dropped.
+    repeated: usize,
+    has_raw_data: bool,
+}
+
+/// The bar on the terminal, if there is one.
+#[derive(Clone)]
+struct SharedBar(Arc<Mutex<ProgressBar>>);
+
+impl SharedBar {
+    fn current(&self) -> ProgressBar {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn replace(&self, bar: ProgressBar) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = bar;
+    }
 }
 
 impl Printer {
@@ -59,8 +80,12 @@ impl Printer {
             watched: stdout.is_terminal(),
             data: BufWriter::with_capacity(OUTPUT_BUFFER_BYTES, AutoStream::new(stdout, color)),
             talk: AutoStream::new(stderr, color),
-            progress: ProgressBar::hidden(),
+            progress: SharedBar(Arc::new(Mutex::new(ProgressBar::hidden()))),
             quiet: false,
+            color,
+            printed: 0,
+            repeated: 0,
+            has_raw_data: false,
         }
     }
 
@@ -74,22 +99,38 @@ impl Printer {
         self.quiet = quiet;
     }
 
+    /// Prepares for a verb that starts again: what it has printed is not printed twice. Returns
+    /// false if that is impossible.
+    pub(crate) fn start_again(&mut self) -> bool {
+        self.end_progress();
+        self.repeated = self.printed;
+        !self.has_raw_data
+    }
+
+    /// Writes data, except what was written before the verb started again.
+    fn write_data(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        let repeated = self.repeated.min(bytes.len());
+        self.repeated -= repeated;
+        self.printed += bytes.len() - repeated;
+        self.data.write_all(&bytes[repeated..]).map_err(Error::Output)
+    }
+
     /// One line of data.
     pub(crate) fn line(&mut self, line: impl Display) -> Result<(), Error> {
-        writeln!(self.data, "{line}").map_err(Error::Output)?;
+        self.write_data(format!("{line}\n").as_bytes())?;
         self.show_if_watched()
     }
 
     /// Data with its own line endings.
     pub(crate) fn text(&mut self, text: &str) -> Result<(), Error> {
-        self.data.write_all(text.as_bytes()).map_err(Error::Output)?;
+        self.write_data(text.as_bytes())?;
         self.show_if_watched()
     }
 
     /// One JSON object, on one line.
     pub(crate) fn json(&mut self, value: &impl Serialize) -> Result<(), Error> {
-        serde_json::to_writer(&mut self.data, value).map_err(|error| Error::Output(error.into()))?;
-        self.line("")
+        let text = serde_json::to_string(value).map_err(|error| Error::Output(error.into()))?;
+        self.line(text)
     }
 
     /// The last JSON object of a list: `{"summary": …}`.
@@ -126,13 +167,27 @@ impl Printer {
     /// A writer for binary data, without colour handling.
     pub(crate) fn raw(&mut self) -> Result<impl Write, Error> {
         self.flush()?;
-        Ok(self.data.get_ref().as_inner())
+        Ok(RawOutput { output: self.data.get_ref().as_inner(), is_used: &mut self.has_raw_data })
     }
 
     /// A message for people; silent with `--quiet`.
     pub(crate) fn say(&mut self, remark: impl Display) {
         if !self.quiet {
             self.tell(format_args!("{remark}\n"));
+        }
+    }
+
+    /// Prints messages for people from any thread, as [`Self::say`] does.
+    pub(crate) fn messenger(&self) -> impl Fn(String) + Send + Sync + use<> {
+        let (progress, quiet, color) = (self.progress.clone(), self.quiet, self.color);
+        move |remark| {
+            if !quiet {
+                let mut talk = AutoStream::new(io::stderr(), color);
+                // A closed stderr has no reader.
+                progress.current().suspend(|| {
+                    let _ = writeln!(talk, "{remark}");
+                });
+            }
         }
     }
 
@@ -193,12 +248,9 @@ impl Printer {
     fn bar(&mut self, total: Option<u64>, template: &str, what: &'static str) -> ProgressHandle {
         let style = ProgressStyle::with_template(template).expect("the templates above are well formed");
         let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden());
-        self.progress = bar.with_style(style).with_message(what);
-        ProgressHandle {
-            bar: self.progress.clone(),
-            waiting: AtomicBool::new(!self.quiet),
-            began: Instant::now(),
-        }
+        let bar = bar.with_style(style).with_message(what);
+        self.progress.replace(bar.clone());
+        ProgressHandle { bar, waiting: AtomicBool::new(!self.quiet), began: Instant::now() }
     }
 
     /// Prints an error with its causes and hints.
@@ -217,18 +269,18 @@ impl Printer {
     /// Writes out all buffered data.
     pub(crate) fn flush(&mut self) -> Result<(), Error> {
         let data = &mut self.data;
-        if self.watched { self.progress.suspend(|| data.flush()) } else { data.flush() }
+        if self.watched { self.progress.current().suspend(|| data.flush()) } else { data.flush() }
             .map_err(Error::Output)
     }
 
     /// Removes the bar: the work that it shows is done.
     pub(crate) fn end_progress(&mut self) {
-        self.progress.finish_and_clear();
+        self.progress.current().finish_and_clear();
     }
 
     /// Ends the output: removes the bar and flushes.
     pub(crate) fn finish(&mut self) -> Result<(), Error> {
-        self.progress.finish_and_clear();
+        self.progress.current().finish_and_clear();
         self.flush()
     }
 
@@ -241,9 +293,26 @@ impl Printer {
     fn tell(&mut self, text: impl Display) {
         let _ = self.flush();
         let talk = &mut self.talk;
-        self.progress.suspend(|| {
+        self.progress.current().suspend(|| {
             let _ = write!(talk, "{text}");
         });
+    }
+}
+
+/// Writes binary data, and records that there is some.
+struct RawOutput<'a> {
+    output: &'a Stdout,
+    is_used: &'a mut bool,
+}
+
+impl Write for RawOutput<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        *self.is_used |= !bytes.is_empty();
+        self.output.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.output.flush()
     }
 }
 

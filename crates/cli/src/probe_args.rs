@@ -1,12 +1,11 @@
 //! Options of the verbs that compare the live web with expected responses.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use varve_archive::ByteSize;
-use varve_archive::expectations::{ProbeOptions, RunClock, WebProber};
+use varve_archive::expectations::{ProbeOptions, RunClock, TemporaryFolder, WebProber};
 
 use crate::clock;
 use crate::duration;
@@ -45,7 +44,7 @@ impl ProbeArgs {
     pub(crate) fn prober(
         &self,
         session: &Session,
-        temporary: Option<PathBuf>,
+        temporary: Option<TemporaryFolder>,
         whole: bool,
         stop: Option<Arc<AtomicBool>>,
     ) -> Result<WebProber, Error> {
@@ -59,7 +58,7 @@ impl ProbeArgs {
             threads: Session::threads(),
             whole,
             stop,
-            ..ProbeOptions::new(temporary.unwrap_or_else(std::env::temp_dir))
+            ..ProbeOptions::new(temporary.unwrap_or_else(|| std::env::temp_dir().into()))
         };
         Ok(WebProber::new(asking, RunClock::new(&clock::moment))?)
     }

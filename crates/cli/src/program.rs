@@ -43,7 +43,10 @@ fn dispatch(matches: &ArgMatches, session: &mut Session) -> Result<ExitStatus, E
     session.printer.set_quiet(options.quiet);
     session.configure(verb_path(matches), options);
     let (name, own) = matches.subcommand().expect("clap rejects a call without a verb");
-    commands::run(name, own, session)
+    match commands::run(name, own, session) {
+        Err(failure) if session.reads_again_from_silos(&failure) => commands::run(name, own, session),
+        outcome => outcome,
+    }
 }
 
 /// The verb with its sub-verbs: `crystal migrate`.

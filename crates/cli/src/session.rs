@@ -2,6 +2,7 @@
 //!
 //! A session knows no verb by name. The table of verbs is in `commands`, which depends on this file.
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,7 +15,7 @@ use varve_archive::history::{
 use varve_archive::verbs::moku::must_belong;
 use varve_archive::{
     Archive, ArchiveError, ArchivePaths, ArchiveWriter, ByteSize, CaptureChoice, CatalogError, Objects,
-    RepositoryError, StoreRecovery, VersionId, WriterOptions, find_root, needs_other_caches,
+    RepositoryError, StoreRecovery, SubstituteStore, VersionId, WriterOptions, find_root, needs_other_caches,
     with_built_caches,
 };
 
@@ -52,6 +53,18 @@ pub(crate) struct Session {
     wait: Duration,
     /// The folder of index and catalog for reading, if `--index-in` was given.
     index_in: Option<PathBuf>,
+    access: ArchiveAccess,
+}
+
+/// How the verb has used the archive so far.
+#[derive(Default)]
+struct ArchiveAccess {
+    /// An archive was opened for reading.
+    reads: bool,
+    /// Something was or may have been opened for writing.
+    writes: Cell<bool>,
+    /// Index or catalog turned out to be damaged, so both are built from the silos.
+    has_damaged_caches: bool,
 }
 
 impl Session {
@@ -66,6 +79,7 @@ impl Session {
             project: None,
             index_in: None,
             wait: Duration::ZERO,
+            access: ArchiveAccess::default(),
         }
     }
 
@@ -188,23 +202,40 @@ impl Session {
         open_at: impl Fn(&ArchivePaths) -> Result<T, RepositoryError>,
     ) -> Result<T, Error> {
         let layout = ArchivePaths::new(&self.root()?);
-        if self.index_in.is_some() && layout.is_archive() {
+        if !layout.is_archive() {
+            return self.open_after_recovery(open);
+        }
+        self.access.reads = true;
+        if self.index_in.is_some() || self.access.has_damaged_caches {
             let built = with_built_caches(&layout, self.index_in.as_deref())?;
             return Ok(open_at(&built)?);
         }
-        match self.open_after_recovery(open) {
-            Err(Error::Archive(ArchiveError::Repository(error)))
-                if layout.is_archive() && needs_other_caches(&error) =>
-            {
-                self.printer.say(format_args!(
-                    "{error}; reading the silos instead, which is slower: `varve rebuild` makes index and catalog \
-                     again, `--index-in DIR` keeps them elsewhere"
-                ));
+        let say = self.printer.messenger();
+        let substitute = SubstituteStore::new(move |error| say(reading_silos_text(error)));
+        let guarded = layout.clone().with_substitute(substitute);
+        match self.open_after_recovery(|| open_at(&guarded)) {
+            Err(Error::Archive(ArchiveError::Repository(error))) if needs_other_caches(&error) => {
+                self.printer.say(reading_silos_text(&error));
                 let built = with_built_caches(&layout, None)?;
                 Ok(open_at(&built)?)
             }
             opened => opened,
         }
+    }
+
+    /// Whether a verb that ended in `failure` is to run again, with index and catalog built from the
+    /// silos: they turned out to be damaged while it read. A verb prints the same data again, of
+    /// which the printer drops what is printed already.
+    pub(crate) fn reads_again_from_silos(&mut self, failure: &Error) -> bool {
+        let Error::Archive(ArchiveError::Repository(error)) = failure else { return false };
+        let ArchiveAccess { reads, writes, has_damaged_caches } = &self.access;
+        let is_first_try = *reads && !writes.get() && !has_damaged_caches && self.index_in.is_none();
+        if !is_first_try || !needs_other_caches(error) || !self.printer.start_again() {
+            return false;
+        }
+        self.printer.say(reading_silos_text(error));
+        self.access.has_damaged_caches = true;
+        true
     }
 
     /// Opens for reading. If a purge was killed while it replaced the archive, completes it first, unless
@@ -307,6 +338,7 @@ impl Session {
     /// How this process opens an archive for writing: its name for the lock file, and the clock.
     pub(crate) fn open_options(&self) -> Result<WriterOptions, Error> {
         self.require_writable()?;
+        self.access.writes.set(true);
         let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
         let holder =
             format!("varve {}, process {} on {host} since {}", self.verb, std::process::id(), clock::now());
@@ -328,6 +360,14 @@ impl Session {
     pub(crate) fn threads() -> usize {
         std::thread::available_parallelism().map_or(1, usize::from)
     }
+}
+
+/// The message that index or catalog cannot be used.
+fn reading_silos_text(error: &RepositoryError) -> String {
+    format!(
+        "{error}; reading the silos instead, which is slower: `varve rebuild` makes index and catalog again, \
+         `--index-in DIR` keeps them elsewhere"
+    )
 }
 
 /// Delay between attempts to take the lock of another writer.

@@ -44,8 +44,16 @@ struct UrlArgument {
     text: Result<String, UrlArgumentError>,
 }
 
+/// URLs that are handled together.
+pub(crate) struct UrlBatch {
+    /// The URLs; none at the end of the input.
+    pub(crate) urls: Vec<String>,
+    /// Whether all of the input was text. What was not was reported.
+    pub(crate) is_valid: bool,
+}
+
 /// Reads URLs from arguments, and from standard input where an argument is `-`.
-struct UrlArguments {
+pub(crate) struct UrlArguments {
     words: std::vec::IntoIter<String>,
     arguments: u64,
     input: BufReader<Stdin>,
@@ -54,9 +62,26 @@ struct UrlArguments {
 }
 
 impl UrlArguments {
-    fn new(words: Vec<String>) -> Self {
+    pub(crate) fn new(words: Vec<String>) -> Self {
         let input = BufReader::with_capacity(MAX_LINE_BYTES, io::stdin());
         Self { words: words.into_iter(), arguments: 0, input, lines: None }
+    }
+
+    /// Up to `size` of the next URLs. Input that is not text is reported and left out.
+    pub(crate) fn next_batch(&mut self, size: usize, printer: &mut Printer) -> Result<UrlBatch, Error> {
+        let mut batch = UrlBatch { urls: Vec::new(), is_valid: true };
+        while batch.urls.len() < size
+            && let Some(UrlArgument { place, text }) = self.next(printer)?
+        {
+            match text {
+                Ok(url) => batch.urls.push(url),
+                Err(source) => {
+                    printer.report(&Error::Url { place, source });
+                    batch.is_valid = false;
+                }
+            }
+        }
+        Ok(batch)
     }
 
     /// The next candidate. Flushes the output before it waits for input, so that varve works in an

@@ -9,6 +9,7 @@ use std::net::IpAddr;
 use varve_wire::{MessageBytes, MessageHead, ResponseHead, TruncationReason};
 
 use crate::Moment;
+use crate::secret::Secret;
 
 /// One request and its response.
 #[derive(Clone, Debug)]
@@ -19,6 +20,8 @@ pub struct Exchange {
     pub at: Moment,
     /// The request, head and body, as sent, but without the lines of credentials.
     pub request: Vec<u8>,
+    /// The `Cookie` header that was sent, which is not in `request`.
+    pub cookie: Option<Secret<String>>,
     /// The final response, exactly as received.
     pub response: MessageBytes,
     /// The number of interim responses (1xx) before it, which are not stored.

@@ -1,8 +1,7 @@
 //! HEAD: the version that becomes the parent of the next one.
 //!
-//! Defines the trait for storing HEAD, and the record of an intended move. It does not know where
-//! HEAD is: in a file, or in a row of a database that several machines share. One suite in `testkit` tests every
-//! implementation.
+//! Defines the trait for storing HEAD. It does not know where HEAD is: in a file, or in a row of a
+//! database that several machines share. One suite in `testkit` tests every implementation.
 
 use std::io;
 use std::path::PathBuf;
@@ -12,7 +11,7 @@ use crate::VersionId;
 /// The place of HEAD.
 ///
 /// Guarantees: a move is complete or did not happen, and survives a power cut once the call has
-/// returned. The intended move is stored beside HEAD and does not change it.
+/// returned.
 pub trait HeadStore: Send + Sync {
     /// The version that HEAD names. `None` if it names none.
     fn read(&self) -> Result<Option<VersionId>, HeadError>;
@@ -23,42 +22,8 @@ pub trait HeadStore: Send + Sync {
     /// Points HEAD to a version, wherever it is now, even if it cannot be read.
     fn repair(&self, to: VersionId) -> Result<(), HeadError>;
 
-    /// The intended move. `None` if there is none.
-    fn intended(&self) -> Result<Option<IntendedHead>, HeadError>;
-
-    /// Records the intended move, in place of any other.
-    fn intend(&self, intended: &IntendedHead) -> Result<(), HeadError>;
-
-    /// Removes the intended move, if there is one.
-    fn clear_intended(&self) -> Result<(), HeadError>;
-}
-
-/// The operation that moves HEAD. It determines which pages stay in a working tree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HeadMove {
-    /// A new version was committed: its pages are written, and all others stay.
-    Commit,
-    /// A version was checked out: pages that only the previous HEAD has are removed.
-    Checkout,
-}
-
-/// A move of HEAD that a writer is about to make.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct IntendedHead {
-    /// The target version.
-    pub to: VersionId,
-    /// The operation.
-    pub by: HeadMove,
-    /// The previous version, if any.
-    pub from: Option<VersionId>,
-}
-
-impl IntendedHead {
-    /// Whether the intent is still valid: HEAD is at its previous or its target version. Otherwise
-    /// HEAD has been moved since, and the intent is obsolete.
-    pub fn stands(&self, head: Option<VersionId>) -> bool {
-        self.from.is_none() || head.is_none() || head == self.from || head == Some(self.to)
-    }
+    /// Makes HEAD name no version, wherever it is now, even if it cannot be read.
+    fn clear(&self) -> Result<(), HeadError>;
 }
 
 /// An error of HEAD.

@@ -78,57 +78,80 @@ impl std::fmt::Display for Moment {
 
 impl Moment {
     /// Parses the end of a period, for options such as "until" and "as of". It accepts the texts of
-    /// [`str::parse`]. A day, or another period written by its beginning, means its last instant: a
-    /// year, a month, or in digits an hour or a minute.
-    ///
-    /// So does a second, the precision of displayed times and of replay. A time with a fraction
-    /// means that instant.
+    /// [`str::parse`]. A period that is written by its beginning means its last instant: a year, a
+    /// month, a day, an hour, a minute or a second. A time with a fraction means that instant.
     pub fn parse_end(text: &str) -> Result<Self, MomentError> {
-        let start: Self = text.parse()?;
-        let begin = start.utc();
-        let is_digits = text.trim().bytes().all(|byte| byte.is_ascii_digit());
-        let next = match (is_digits, text.trim().len()) {
-            (true, 4) => begin.checked_add_months(chrono::Months::new(12)),
-            (true, 6) => begin.checked_add_months(chrono::Months::new(1)),
-            (true, 8) | (false, 10) => begin.checked_add_days(chrono::Days::new(1)),
-            (true, 10) => begin.checked_add_signed(chrono::TimeDelta::hours(1)),
-            (true, 12) => begin.checked_add_signed(chrono::TimeDelta::minutes(1)),
-            _ if text.contains('.') => return Ok(start),
-            _ => begin.checked_add_signed(chrono::TimeDelta::seconds(1)),
+        let (begin, precision) =
+            read(text.trim()).ok_or_else(|| MomentError { text: text.trim().to_owned() })?;
+        let next = match precision {
+            TimePrecision::Year => begin.checked_add_months(chrono::Months::new(12)),
+            TimePrecision::Month => begin.checked_add_months(chrono::Months::new(1)),
+            TimePrecision::Day => begin.checked_add_days(chrono::Days::new(1)),
+            TimePrecision::Hour => begin.checked_add_signed(chrono::TimeDelta::hours(1)),
+            TimePrecision::Minute => begin.checked_add_signed(chrono::TimeDelta::minutes(1)),
+            TimePrecision::Second => begin.checked_add_signed(chrono::TimeDelta::seconds(1)),
+            TimePrecision::Instant => return Ok(Self::from(begin)),
         };
-        Ok(next.map_or(start, |next| Self::from_micros(Self::from(next).micros() - 1)))
+        Ok(next.map_or(Self::from(begin), |next| Self::from_micros(Self::from(next).micros() - 1)))
     }
+}
+
+/// The smallest part of a time that was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TimePrecision {
+    Year,
+    Month,
+    Day,
+    Hour,
+    Minute,
+    Second,
+    Instant,
 }
 
 impl std::str::FromStr for Moment {
     type Err = MomentError;
 
-    /// Parses RFC 3339, a date, a date and time without zone (UTC), or 4 to 14 digits. Missing
-    /// digits mean the earliest instant.
+    /// Parses RFC 3339, a date, a date and time without zone (UTC), or 4 to 14 digits. Missing parts
+    /// mean the earliest instant.
     fn from_str(text: &str) -> Result<Self, MomentError> {
         let text = text.trim();
-        read(text).map(Self::from).ok_or_else(|| MomentError { text: text.to_owned() })
+        read(text).map(|(time, _)| Self::from(time)).ok_or_else(|| MomentError { text: text.to_owned() })
     }
 }
 
-fn read(text: &str) -> Option<DateTime<Utc>> {
+fn read(text: &str) -> Option<(DateTime<Utc>, TimePrecision)> {
+    let of_fraction = if text.contains('.') { TimePrecision::Instant } else { TimePrecision::Second };
     if let Ok(instant) = DateTime::parse_from_rfc3339(text) {
-        return Some(instant.with_timezone(&Utc));
+        return Some((instant.with_timezone(&Utc), of_fraction));
     }
     if text.bytes().all(|byte| byte.is_ascii_digit()) {
         return read_digits(text);
     }
-    let whole = if text.len() == 10 { format!("{text}T00:00:00") } else { text.replacen(' ', "T", 1) };
-    NaiveDateTime::parse_from_str(&whole, "%Y-%m-%dT%H:%M:%S%.f").ok().map(|naive| naive.and_utc())
+    let text = text.replacen(' ', "T", 1);
+    let (whole, precision) = match text.strip_suffix('Z').unwrap_or(&text) {
+        month if month.len() == 7 => (format!("{month}-01T00:00:00"), TimePrecision::Month),
+        day if day.len() == 10 => (format!("{day}T00:00:00"), TimePrecision::Day),
+        minute if minute.len() == 16 => (format!("{minute}:00"), TimePrecision::Minute),
+        second => (second.to_owned(), of_fraction),
+    };
+    let naive = NaiveDateTime::parse_from_str(&whole, "%Y-%m-%dT%H:%M:%S%.f").ok()?;
+    Some((naive.and_utc(), precision))
 }
 
-fn read_digits(text: &str) -> Option<DateTime<Utc>> {
+fn read_digits(text: &str) -> Option<(DateTime<Utc>, TimePrecision)> {
     const EARLIEST_DIGITS: &str = "00000101000000";
-    if !(4..=14).contains(&text.len()) || !text.len().is_multiple_of(2) {
-        return None;
-    }
+    let precision = match text.len() {
+        4 => TimePrecision::Year,
+        6 => TimePrecision::Month,
+        8 => TimePrecision::Day,
+        10 => TimePrecision::Hour,
+        12 => TimePrecision::Minute,
+        14 => TimePrecision::Second,
+        _ => return None,
+    };
     let whole = format!("{text}{}", &EARLIEST_DIGITS[text.len()..]);
-    NaiveDateTime::parse_from_str(&whole, "%Y%m%d%H%M%S").ok().map(|naive| naive.and_utc())
+    let naive = NaiveDateTime::parse_from_str(&whole, "%Y%m%d%H%M%S").ok()?;
+    Some((naive.and_utc(), precision))
 }
 
 impl serde::Serialize for Moment {
@@ -160,6 +183,10 @@ mod tests {
             end("2024022910").starts_with("2024-02-29T10:59:59")
                 && end("202402291000").starts_with("2024-02-29T10:00:59")
         );
+        for text in ["2024-02-29T10:00", "2024-02-29 10:00", "2024-02-29T10:00Z"] {
+            assert_eq!(end(text), "2024-02-29T10:00:59.999999Z", "{text}");
+        }
+        assert_eq!(end("2024-02"), "2024-02-29T23:59:59.999999Z");
         assert!(Moment::parse_end("yesterday").is_err());
     }
 
@@ -189,7 +216,19 @@ mod tests {
             assert_eq!(text.parse(), Ok(whole), "{text}");
         }
         assert_eq!("2026".parse(), "2026-01-01".parse::<Moment>());
-        for text in ["", "yesterday", "2026-13-01", "20261", "202611160000001"] {
+        assert_eq!("2026-11".parse(), "2026-11-01".parse::<Moment>());
+        assert_eq!("2026-11-16T02:45".parse(), "2026-11-16T02:45:00".parse::<Moment>());
+        for text in [
+            "",
+            "yesterday",
+            "2026-13-01",
+            "2026-13",
+            "2026-11-16T25:00",
+            "20261",
+            "202611160000001",
+            "é2026-",
+            "2026-11Z0",
+        ] {
             assert!(text.parse::<Moment>().is_err(), "{text}");
         }
     }

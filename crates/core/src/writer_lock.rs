@@ -57,8 +57,11 @@ pub enum LockError {
     },
 }
 
+/// What is known of a holder that gave no description.
+pub const UNNAMED_HOLDER: &str = "the lock does not name the process";
+
 /// The description of a holder as others see it, also of one that gave none.
 pub fn describe_holder(text: &str) -> String {
     let text = text.trim();
-    if text.is_empty() { "it has not said which".to_owned() } else { text.to_owned() }
+    if text.is_empty() { UNNAMED_HOLDER.to_owned() } else { text.to_owned() }
 }

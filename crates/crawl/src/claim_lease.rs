@@ -168,6 +168,7 @@ mod tests {
             budget: None,
             robots: FetchLimits::default(),
             proxy: None,
+            cookies: varve_fetch::CookieJar::new(),
         };
         let settings = CrawlSettings::default().with(|settings| {
             settings.seeds = vec!["http://h/".to_owned()];

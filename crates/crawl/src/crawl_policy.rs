@@ -10,7 +10,7 @@ use varve_page::links::{LinkPlace, LinkRole, PageLink};
 
 use super::compiled_plan::CompiledPlan;
 use super::discovered_link::{DiscoveredLink, UnfollowedLink};
-use super::fetch_reason::{FetchReason, MAX_EMBED_CHAIN, MAX_SITEMAP_NESTING};
+use super::fetch_reason::{FetchReason, MAX_EMBED_CHAIN, MAX_FRAME_CHAIN, MAX_SITEMAP_NESTING};
 use super::scope::{CrawlScope, ScopeKind};
 use super::settings::{CrawlSettings, ScopeSettings};
 use super::skip_rule::SkipRule;
@@ -229,11 +229,11 @@ fn embed_reason(reason: FetchReason, link: &PageLink<'_>) -> Option<FetchReason>
         FetchReason::Sitemap { .. } | FetchReason::Robots => return None,
     };
     let is_guess = link.guessed && !matches!(link.place, LinkPlace::Attribute { .. });
-    let reason = match depth.filter(|_| is_frame(link)) {
-        Some(depth) => FetchReason::Frame { depth, chain },
-        None => FetchReason::Embed { chain },
+    let (reason, longest) = match depth.filter(|_| is_frame(link)) {
+        Some(depth) => (FetchReason::Frame { depth, chain }, MAX_FRAME_CHAIN),
+        None => (FetchReason::Embed { chain }, MAX_EMBED_CHAIN),
     };
-    (chain <= MAX_EMBED_CHAIN && !is_guess).then_some(reason)
+    (chain <= longest && !is_guess).then_some(reason)
 }
 
 /// Whether a link leads to the document of a frame.
@@ -307,7 +307,7 @@ mod tests {
         let shown = FetchReason::Frame { depth: 1, chain: 1 };
         assert_eq!(reason("http://h/", FetchReason::Page { depth: 1 }, &frame), Some(shown));
         assert_eq!(reason("http://h/a", shown, &frame), Some(FetchReason::Frame { depth: 1, chain: 2 }));
-        let last = FetchReason::Frame { depth: 0, chain: MAX_EMBED_CHAIN };
+        let last = FetchReason::Frame { depth: 0, chain: MAX_FRAME_CHAIN };
         assert_eq!(reason("http://h/a", last, &frame), None);
         let embed = FetchReason::Embed { chain: 1 };
         assert_eq!(reason("http://h/a", embed, &frame), Some(FetchReason::Embed { chain: 2 }));

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use varve_core::url::RequestUrl;
 
 use super::fetch_reason::FetchReason;
+use super::links_over_limit::LinksOverLimit;
 use super::skip_rule::SkipRule;
 
 /// A link that is followed.
@@ -70,8 +71,8 @@ pub(crate) struct ResponseLinks {
     pub(crate) followed: Vec<DiscoveredLink>,
     /// Links to report.
     pub(crate) unfollowed: Vec<UnfollowedLink>,
-    /// The number of different links beyond the limit of one response, which are not followed.
-    pub(crate) over_limit: u64,
+    /// The different links beyond the limit of one response, which are not followed.
+    pub(crate) over_limit: LinksOverLimit,
     /// The limit at which reading the response for links ended early, if it did.
     pub(crate) stopped_at: Option<&'static str>,
 }

@@ -37,6 +37,14 @@ pub enum CrawlError {
     /// The credentials cannot be parsed.
     #[error("the credentials cannot be used")]
     Credentials(#[source] varve_fetch::CredentialsError),
+    /// The file of cookies is not valid.
+    #[error("could not read the cookies in {}", path.display())]
+    Cookies {
+        /// The file.
+        path: std::path::PathBuf,
+        /// The line, and what is wrong with it.
+        source: varve_fetch::CookieFileError,
+    },
     /// The run was begun with a secret that is not given now.
     #[error(
         "the run was begun with `{}` for `{}`{}, which is not given now",

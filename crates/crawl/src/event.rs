@@ -65,7 +65,8 @@ pub enum CrawlEvent<'a> {
         /// Whether the URL is a seed, or a redirect from a seed led to it.
         is_seed: bool,
     },
-    /// Links of a page were not followed, because it has too many.
+    /// Links of a page were not followed, because it has too many. [`CrawlEvent::Skipped`] follows for
+    /// each of them that no other link has led to.
     LinksSkipped {
         /// The URL of the page.
         url: &'a str,

@@ -66,7 +66,7 @@ pub(crate) fn extract_links(
                 if found.insert(hasher.hash_one(&link)) {
                     match links.followed.len() < MAX_FOLLOWED_LINKS {
                         true => links.followed.push(link),
-                        false => links.over_limit += 1,
+                        false => links.over_limit.push(link.url.as_str()),
                     }
                 }
             }
@@ -156,16 +156,21 @@ mod tests {
     }
 
     #[test]
-    fn links_beyond_the_limit_are_counted_once_each() {
+    fn links_beyond_the_limit_are_listed_once_each() {
         let link = |number: usize| format!("<a href=/{number}></a>");
         let mut body: String = (0..MAX_FOLLOWED_LINKS + 7).map(link).collect();
         body += &link(MAX_FOLLOWED_LINKS + 1);
         body += &link(0);
         let links = links_of(&body);
-        assert_eq!((links.followed.len(), links.over_limit), (MAX_FOLLOWED_LINKS, 7));
+        assert_eq!((links.followed.len(), links.over_limit.count()), (MAX_FOLLOWED_LINKS, 7));
         assert_eq!(links.stopped_at, None);
+        let mut listed = Vec::new();
+        links.over_limit.for_each(|url| listed.push(url.to_owned())).unwrap();
+        let expected: Vec<String> =
+            (MAX_FOLLOWED_LINKS..MAX_FOLLOWED_LINKS + 7).map(|number| format!("http://h/{number}")).collect();
+        assert_eq!(listed, expected);
         let same = links_of(&"<a href=/1></a>".repeat(usize::try_from(MAX_LINKS).unwrap() + 1));
-        assert_eq!((same.followed.len(), same.over_limit), (1, 0));
+        assert_eq!((same.followed.len(), same.over_limit.count()), (1, 0));
         assert_eq!(same.stopped_at, Some("200,000 links"));
     }
 

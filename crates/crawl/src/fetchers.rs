@@ -4,7 +4,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Instant;
 
-use varve_fetch::{ByteBudget, FetchError, FetchLimits, FetchRequest, Fetched, Fetcher};
+use varve_fetch::{ByteBudget, CookieJar, FetchError, FetchLimits, FetchRequest, Fetched, Fetcher};
 
 use super::browser_gate::BrowserGate;
 use super::fetch_reason::FetchReason;
@@ -28,6 +28,8 @@ pub struct CrawlFetchers {
     pub robots: FetchLimits,
     /// The proxies of requests, without credentials.
     pub proxy: Option<String>,
+    /// The cookies of all requests.
+    pub cookies: CookieJar,
 }
 
 impl CrawlFetchers {

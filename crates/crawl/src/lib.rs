@@ -12,7 +12,7 @@
 //! | file | owns |
 //! | --- | --- |
 //! | `fetch_reason`, `skip_rule`, `event`, `settings`, `politeness` | values: why a URL is fetched or skipped, events, and the settings of a run |
-//! | `scope`, `compiled_plan`, `crawl_policy`, `discovered_link`, `extract_links` | which links of a response are followed |
+//! | `scope`, `compiled_plan`, `crawl_policy`, `discovered_link`, `extract_links`, `links_over_limit` | which links of a response are followed |
 //! | `past_captures`, `task`, `write_job`, `message` | one URL on its way, and the messages about it |
 //! | `destination`, `read_response`, `archive`, `project` | where responses are stored: an archive or a Crystal project |
 //! | `request_loop`, `fetchers`, `response_cache`, `browser_gate` | requests in flight, of the run and of pages in a browser |
@@ -48,6 +48,7 @@ mod fetch_reason;
 mod fetchers;
 mod hosts;
 mod link_backlog;
+mod links_over_limit;
 mod message;
 mod network_options;
 mod past_captures;

@@ -14,11 +14,12 @@ use varve_repository::RepositoryError;
 
 use varve_core::url::RequestUrl;
 use varve_fetch::{
-    AddressGuard, ByteBudget, Client, Credentials, CredentialsError, FetchLimits, HttpClientOptions, Proxies,
-    ProxyTexts,
+    AddressGuard, ByteBudget, Client, CookieJar, Credentials, CredentialsError, FetchLimits,
+    HttpClientOptions, Proxies, ProxyTexts,
 };
 
 use crate::error::CrawlError;
+use varve_file::TemporaryFolder;
 use varve_repository::archive::read_settings;
 use varve_repository::archive_paths::ArchivePaths;
 
@@ -33,6 +34,8 @@ pub struct NetworkOptions {
     pub allow: Vec<String>,
     /// Lines of credentials: `HOST NAME: VALUE`.
     pub credentials: String,
+    /// The file of cookies, in the Netscape format, that the run begins with.
+    pub cookies: Option<PathBuf>,
     /// Headers for the origins of the seeds only: `NAME: VALUE`.
     pub headers: Vec<String>,
     /// The proxies that requests go through.
@@ -50,7 +53,7 @@ pub struct NetworkOptions {
 /// The options of one HTTP client.
 pub struct ClientOptions<'a> {
     /// The directory for long responses.
-    pub temporary: &'a Path,
+    pub temporary: &'a TemporaryFolder,
     /// The `User-Agent`.
     pub user_agent: &'a str,
     /// The limits of one response.
@@ -81,7 +84,7 @@ impl NetworkOptions {
 
     /// Makes a client with these network options.
     pub fn client(&self, asker: &ClientOptions<'_>) -> Result<Client, CrawlError> {
-        let mut options = HttpClientOptions::new(asker.temporary);
+        let mut options = HttpClientOptions::new(asker.temporary.clone());
         asker.user_agent.clone_into(&mut options.user_agent);
         options.limits = asker.limits;
         options.budget.clone_from(&asker.budget);
@@ -91,6 +94,7 @@ impl NetworkOptions {
         }
         self.allow.iter().try_for_each(|entry| options.guard.allow(entry))?;
         options.credentials = self.credentials_for(asker.seeds).map_err(CrawlError::Credentials)?;
+        options.cookies = self.cookies.as_deref().map(cookies_in).transpose()?.unwrap_or_default();
         options.proxies = Proxies::parse(&self.proxies)?;
         let read = |path: &PathBuf| fs::read(path).map_err(RepositoryError::read(path));
         options.additional_roots = self.certificates.as_ref().map(read).transpose()?;
@@ -109,14 +113,17 @@ impl NetworkOptions {
         let seeds: Vec<RequestUrl> = seeds.iter().filter_map(|seed| RequestUrl::verbatim(seed)).collect();
         // Each origin once: a request carries a header as often as its origin is named.
         let origins: BTreeSet<&str> = seeds.iter().map(|seed| seed.origin()).collect();
-        let lines: String = origins
-            .iter()
-            .flat_map(|origin| self.headers.iter().map(move |header| format!("{origin} {header}\n")))
-            .collect();
         let mut credentials = Credentials::parse(&self.credentials)?;
-        credentials.extend(Credentials::parse(&lines)?);
+        credentials.extend(Credentials::for_origins(&self.headers, origins)?);
         Ok(credentials)
     }
+}
+
+/// The cookies in a file.
+fn cookies_in(path: &Path) -> Result<CookieJar, CrawlError> {
+    let bytes = fs::read(path).map_err(RepositoryError::read(path))?;
+    let failed = |source| CrawlError::Cookies { path: path.to_owned(), source };
+    CookieJar::parse_netscape(&String::from_utf8_lossy(&bytes)).map_err(failed)
 }
 
 #[cfg(test)]

@@ -83,9 +83,8 @@ impl<'a> CrawlReporter<'a> {
         (self.report)(CrawlEvent::Skipped { url, rule, is_seed: false });
     }
 
-    /// Links of a page are not followed, because it has too many.
+    /// Links of a page are not followed, because it has too many. Each is then reported by itself.
     pub(crate) fn skipped_links(&mut self, url: &str, links: u64) {
-        self.tally.skipped += links;
         self.gaps.has_skipped_links = true;
         (self.report)(CrawlEvent::LinksSkipped { url, links, rule: &SkipRule::LinksPerPage });
     }
@@ -116,7 +115,7 @@ mod tests {
     use crate::clock::ManualTime;
 
     #[test]
-    fn links_beyond_the_limit_of_a_page_are_counted_and_reported_with_their_rule() {
+    fn links_beyond_the_limit_of_a_page_are_reported_with_their_rule_and_counted_once() {
         let mut reported = Vec::new();
         let mut report = |event: CrawlEvent<'_>| {
             if let CrawlEvent::LinksSkipped { url, links, rule } = event {
@@ -125,7 +124,9 @@ mod tests {
         };
         let mut reporter = CrawlReporter::new(&mut report, ManualTime::new().instant());
         reporter.skipped_links("http://h/", 7);
-        assert_eq!(reporter.tally.skipped, 7);
+        assert_eq!(reporter.tally.skipped, 0);
+        reporter.skipped_link("http://h/1", &SkipRule::LinksPerPage);
+        assert_eq!(reporter.tally.skipped, 1);
         assert_eq!(reported, ["http://h/ 7 limit:links-per-page"]);
     }
 }

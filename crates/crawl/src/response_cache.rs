@@ -160,6 +160,7 @@ mod tests {
             url: "http://h/".to_owned(),
             at: varve_core::Moment::from_seconds(0),
             request: b"GET / HTTP/1.1\r\n\r\n".to_vec(),
+            cookie: None,
             response: response.into(),
             interim: 0,
             ip: None,

@@ -87,7 +87,7 @@ pub fn version_of_run(history: &ArchiveHistoryWriter, new: NewRunVersion) -> Res
         verdicts: new.verdicts,
     };
     let version = write_version(&history.into(), &manifest)?;
-    history.set_head(&version)?;
+    history.move_head(parent, version)?;
     Ok(RunVersion { version: Some(version), parent, captures })
 }
 

@@ -8,6 +8,8 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 
+use varve_core::url::RequestUrl;
+
 use super::discovered_link::DiscoveredLink;
 use super::fetch_reason::{FetchKind, FetchReason};
 
@@ -75,6 +77,16 @@ impl SeenUrls {
         self.distances.contains_key(&self.hasher.hash_one((FetchKind::Page, identity)))
     }
 
+    /// Whether this URL was seen as a page or as a part of one, in any spelling or in this one.
+    pub(crate) fn has_url(&self, url: &RequestUrl) -> bool {
+        let exact = format!("={url}");
+        [FetchKind::Page, FetchKind::Embed, FetchKind::Frame].into_iter().any(|kind| {
+            [url.page().as_str(), &exact]
+                .into_iter()
+                .any(|identity| self.distances.contains_key(&self.hasher.hash_one((kind, identity))))
+        })
+    }
+
     /// Adds a page that an earlier process of the run has seen, if depths matter.
     pub(crate) fn restore(&mut self, identity: &str, reason: FetchReason) {
         if self.has_depth_limit {
@@ -85,8 +97,6 @@ impl SeenUrls {
 
 #[cfg(test)]
 mod tests {
-    use varve_core::url::RequestUrl;
-
     use super::*;
 
     fn page(depth: u32) -> DiscoveredLink {

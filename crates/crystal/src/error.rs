@@ -69,14 +69,6 @@ pub enum Error {
         /// Its version, as it is written there.
         version: String,
     },
-    /// A version that is read but not written.
-    #[error("`{}` has major version {version}, which is read but not written", path.display())]
-    NotWritten {
-        /// The project.
-        path: PathBuf,
-        /// Its version.
-        version: u8,
-    },
     /// A version that is not a number of a version.
     #[error("`{}` has a major version that cannot be read: {text:?}", path.display())]
     BadVersion {

@@ -3,16 +3,17 @@
 //! Owns the folder and everything in it: the database, the bodies beside it in any of three
 //! layouts, and the other files. Does not know silos, varve's catalog, the network, the clock or
 //! terminals: the caller hands in downloads with their time, and reports are data. The rules of
-//! patterns and aliases are in `varve_core`, because plans use them too. The words are Crystal's, and
-//! callers translate them: a *resource* is a URL, a *revision* is one download of it, a *body* is its
-//! bytes.
+//! patterns and aliases are in `varve_core`, because plans use them too. The words are Crystal's,
+//! and callers translate them: a *resource* is a URL, a *revision* is one download of it, a *body*
+//! is its bytes.
 //!
 //! | part | module |
 //! | --- | --- |
 //! | reader: rows, bodies, lookups | `project`, `rows`, `revision`, `body` |
 //! | the texts under which a URL may be stored | `url_alternatives` |
 //! | editor: transactions, new bodies, recovery | `writer` |
-//! | migration from version 1 to version 2 | `migrate` |
+//! | packs of sixteen bodies | `packing` |
+//! | migration to a later version | `migrate` |
 //! | checks and repairs, copies | `verify`, `save_as` |
 //!
 //! # Reading
@@ -33,7 +34,7 @@
 //! | failed downloads, or by status | [`Project::search_revisions`] |
 //! | its bytes | [`Project::body_of`]: a reader with its length, or the path of the missing file |
 //! | what to download | [`Project::roots`], [`Project::groups`], [`Project::aliases`] |
-//! | the members of a group | [`Project::members`] |
+//! | the members of a group | [`Project::members`], [`Project::members_with_state`] |
 //! | settings | [`Project::property`] and its typed variants |
 //! | counts | [`Project::info`], [`Project::group_infos`] |
 //! | check a project | [`Project::verify`], with [`ProjectFinding`]s as data |
@@ -76,7 +77,7 @@
 //!
 //! The methods of [`ProjectWriter`] change roots, groups, aliases and properties; its `restore_…`
 //! methods insert rows of another project unchanged. [`ProjectWriter::migrate`] moves bodies from
-//! the flat folder into the tree, and [`ProjectWriter::repair`] repairs what `verify` finds.
+//! the flat folder into the tree, or packs them, and [`ProjectWriter::repair`] repairs what `verify` finds.
 //!
 //! # Guarantees
 //!
@@ -94,6 +95,7 @@ mod ids;
 mod location;
 mod lock;
 mod migrate;
+mod packing;
 mod partial_folder;
 mod project;
 mod revision;
@@ -116,9 +118,10 @@ pub use error::{ChangeRefusal, Error, Result};
 pub use format_error::{BodyPackError, ColumnProblem, JsonProblem, RowError};
 pub use ids::{AliasId, GroupId, ResourceId, RevisionId, RootId};
 pub use location::{
-    CAPTURE_FOLDER, OPENER_SUFFIX, PARTIAL_SUFFIX, PROJECT_SUFFIX, ResolvedPath, is_project, resolve,
+    CAPTURE_FOLDER, DRAFT_FOLDER, OPENER_SUFFIX, PARTIAL_SUFFIX, PROJECT_SUFFIX, ResolvedPath, is_project,
+    resolve,
 };
-pub use migrate::{MigrationProgress, OnProgress};
+pub use migrate::{MigrationProgress, MigrationStage, MigrationSummary, OnProgress, PendingMigration};
 pub use project::{
     GroupInfo, Project, ProjectInfo, ResolvedRevision, ResourceState, RevisionSearch, UrlLookup,
 };

@@ -81,6 +81,10 @@ fn with_suffix(path: &Path) -> PathBuf {
 /// has it.
 pub const CAPTURE_FOLDER: &str = "varve.capture";
 
+/// The folder of what a writer of ours is working on. It is there only while one is at work, or was
+/// killed. Crystal empties `tmp` when it opens a project, so nothing of ours may be there.
+pub const DRAFT_FOLDER: &str = "varve.tmp";
+
 /// The name of the database.
 pub(crate) const DATABASE_FILE: &str = "database.sqlite";
 /// The files that SQLite keeps beside the database.
@@ -88,7 +92,7 @@ pub(crate) const SIDE_FILES: [&str; 3] =
     ["database.sqlite-wal", "database.sqlite-shm", "database.sqlite-journal"];
 /// The name of the lock.
 pub(crate) const LOCK_FILE: &str = "varve.lock";
-/// The name of the folder of what is being worked on.
+/// The name of the folder of what Crystal is working on.
 pub(crate) const TMP_FOLDER: &str = "tmp";
 
 /// The places inside a project's folder, and a handle of that folder.
@@ -147,6 +151,11 @@ impl ProjectLayout {
         self.dir.join(TMP_FOLDER)
     }
 
+    /// What a writer of ours is working on.
+    pub(crate) fn drafts(&self) -> PathBuf {
+        self.dir.join(DRAFT_FOLDER)
+    }
+
     /// Where Crystal puts the emptied flat folder at the end of a migration, to be deleted.
     pub(crate) fn discarded(&self) -> PathBuf {
         self.dir.join("tmp").join("revisions")
@@ -188,6 +197,7 @@ impl ProjectLayout {
             "salvage",
             "icons",
             CAPTURE_FOLDER,
+            DRAFT_FOLDER,
         ];
         for name in files.chain(folders) {
             let found = match self.folder.entry(name) {
@@ -207,7 +217,7 @@ impl ProjectLayout {
         for name in SIDE_FILES.into_iter().chain([DATABASE_FILE, LOCK_FILE]) {
             self.folder.checked_path(name)?;
         }
-        for name in ["revisions", "revisions.inprogress", TMP_FOLDER] {
+        for name in ["revisions", "revisions.inprogress", TMP_FOLDER, DRAFT_FOLDER] {
             match self.folder.entry(name)?.map(|found| found.kind) {
                 None | Some(EntryKind::Folder) => {}
                 Some(found) => {

@@ -3,7 +3,7 @@
 //! The copy is built as `….crystalproj-partial`, made durable, and renamed in the end. The database
 //! is copied first and by SQLite, which gives one moment of it even while it is written, log and
 //! all; the bodies come after, and since a body is there before its row, every row of that moment
-//! finds its own. What is being worked on (`tmp`, locks, logs, what a capture has still to do) is
+//! finds its own. What is being worked on (`tmp`, drafts, locks, logs, what a capture has still to do) is
 //! not copied; every other file is, known or not.
 
 use rusqlite::backup::{Backup, StepResult};
@@ -18,8 +18,8 @@ use crate::database::{self, set_journal_mode};
 use crate::disk::{DiskStep, ProjectDisk, Watcher};
 use crate::error::{Error, Result, database_at, io_at};
 use crate::location::{
-    CAPTURE_FOLDER, DATABASE_FILE, LOCK_FILE, PROJECT_SUFFIX, ProjectLayout, SIDE_FILES, TMP_FOLDER,
-    ends_with,
+    CAPTURE_FOLDER, DATABASE_FILE, DRAFT_FOLDER, LOCK_FILE, PROJECT_SUFFIX, ProjectLayout, SIDE_FILES,
+    TMP_FOLDER, ends_with,
 };
 use crate::partial_folder::Partial;
 use crate::project::Project;
@@ -78,10 +78,10 @@ impl Project {
             copying.discarded(&partial.layout)?;
         }
         partial.disk.ensure_folder(&partial.layout.tmp())?;
-        make_durable(&partial)?;
+        partial.disk.sync_all()?;
         let (layout, lock) = partial.finish()?;
         let path = layout.dir.clone();
-        if is_torn && self.version.is_written() {
+        if is_torn {
             let options = OpenOptions { keep_last_without_body: true, ..OpenOptions::default() };
             ProjectWriter::open_locked(layout, lock, options)?.close()?;
         }
@@ -162,9 +162,6 @@ impl ProjectCopy<'_> {
             copy_sparse(&from, &to).map_err(io_at("copy", &self.source.path().join(name)))?;
         self.progress.files += 1;
         keep_attributes(&from, &to);
-        if !cfg!(target_os = "linux") {
-            self.disk.sync_file(&to, copy)?;
-        }
         self.tell()
     }
 
@@ -177,9 +174,9 @@ impl ProjectCopy<'_> {
 }
 
 /// What is not copied: the database, which is copied already, what SQLite and we keep beside it,
-/// `tmp`, and what an unfinished capture has still to do.
+/// what is being worked on, and what an unfinished capture has still to do.
 fn is_left_out(name: &Path) -> bool {
-    let left_out = [DATABASE_FILE, LOCK_FILE, TMP_FOLDER, CAPTURE_FOLDER];
+    let left_out = [DATABASE_FILE, LOCK_FILE, TMP_FOLDER, DRAFT_FOLDER, CAPTURE_FOLDER];
     left_out.iter().chain(&SIDE_FILES).any(|other| name == Path::new(other))
 }
 
@@ -194,35 +191,6 @@ fn new_path(target: &Path, source: &Path) -> Result<PathBuf> {
         return Err(Error::Inside { path: target.to_owned() });
     }
     Ok(parent.join(target.file_name().unwrap_or_default()))
-}
-
-/// Makes everything in the copy durable.
-///
-/// On Linux one call does that for the whole file system, and a million files need not be opened
-/// again one by one.
-#[cfg(target_os = "linux")]
-fn make_durable(partial: &Partial) -> Result<()> {
-    let sync = || -> io::Result<()> {
-        partial.disk.announce(DiskStep::Sync(&partial.layout.dir))?;
-        Ok(rustix::fs::syncfs(partial.layout.folder())?)
-    };
-    sync().map_err(io_at("sync", &partial.layout.dir))
-}
-
-#[cfg(not(target_os = "linux"))]
-fn make_durable(partial: &Partial) -> Result<()> {
-    sync_below(partial, &partial.layout.dir)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn sync_below(partial: &Partial, folder: &Path) -> Result<()> {
-    for entry in partial.layout.folder().entries(partial.layout.name(folder))? {
-        let entry = entry?;
-        if entry.kind == EntryKind::Folder {
-            sync_below(partial, &folder.join(&entry.name))?;
-        }
-    }
-    partial.disk.sync_folder(folder)
 }
 
 /// Gives a copy the times and permissions of its original, where the system lets it.

@@ -37,11 +37,6 @@ impl MajorVersion {
         }
     }
 
-    /// Whether bodies of this version are written, not only read.
-    pub const fn is_written(self) -> bool {
-        matches!(self, Self::Flat | Self::Tree)
-    }
-
     /// Reads the property's text; projects older than the property are version 1.
     pub(crate) fn read(text: &str) -> Result<Self, VersionProblem> {
         match python_int(text).ok_or(VersionProblem::Unreadable)?.as_str() {

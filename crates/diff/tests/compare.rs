@@ -127,12 +127,14 @@ fn text_output_shows_the_remaining_changes() {
     let view = DiffView { context: 1, ..DiffView::default() };
     insta::assert_snapshot!(plain_text(&comparison.hunks(&view, false)), @r#"
     @@ -4,4 +4,5 @@
-     <script src="/app.3333bbbb.js" nonce="n0nce-two"></script>
+    -<script src="/app.1111aaaa.js" nonce="n0nce-one"></script>  # noise: nonce
+    +<script src="/app.3333bbbb.js" nonce="n0nce-two"></script>  # noise: nonce
     -<h1>Old heading</h1>
     +<h1>New heading</h1>
      <p>Same text.</p>
     +<form action=/login><input name=password></form>
-     <!-- rendered 2026-01-02 11:00:00 -->
+    -<!-- rendered 2026-01-01 10:00:00 -->  # noise: timestamp
+    +<!-- rendered 2026-01-02 11:00:00 -->  # noise: timestamp
     "#);
 }
 
@@ -163,27 +165,38 @@ fn nodes_have_paths_and_noise_has_names() {
     insta::assert_snapshot!(serde_json::to_string_pretty(&told["body_diff"]["chunks"]).unwrap(), @r#"
     [
       {
-        "type": "modified",
-        "content": "content: \"aaaaaaaa1111\" → \"bbbbbbbb2222\"",
+        "type": "changed",
         "path": "html > head > meta",
+        "part": "attribute",
+        "attribute": "content",
+        "before": "aaaaaaaa1111",
+        "after": "bbbbbbbb2222",
         "noise": "csrf-token"
       },
       {
-        "type": "modified",
-        "content": "src: \"/app.1111aaaa.js\" → \"/app.3333bbbb.js\"",
+        "type": "changed",
         "path": "html > head > script",
+        "part": "attribute",
+        "attribute": "src",
+        "before": "/app.1111aaaa.js",
+        "after": "/app.3333bbbb.js",
         "noise": "build-hash"
       },
       {
-        "type": "modified",
-        "content": "nonce: \"n0nce-one\" → \"n0nce-two\"",
+        "type": "changed",
         "path": "html > head > script",
+        "part": "attribute",
+        "attribute": "nonce",
+        "before": "n0nce-one",
+        "after": "n0nce-two",
         "noise": "nonce"
       },
       {
-        "type": "modified",
-        "content": "Old heading → New heading",
-        "path": "html > body > h1"
+        "type": "changed",
+        "path": "html > body > h1",
+        "part": "text",
+        "before": "Old heading",
+        "after": "New heading"
       },
       {
         "type": "added",
@@ -191,9 +204,11 @@ fn nodes_have_paths_and_noise_has_names() {
         "path": "html > body > form"
       },
       {
-        "type": "modified",
-        "content": "<!-- rendered 2026-01-01 10:00:00 --> → <!-- rendered 2026-01-02 11:00:00 -->",
+        "type": "changed",
         "path": "html > body",
+        "part": "comment",
+        "before": "<!-- rendered 2026-01-01 10:00:00 -->",
+        "after": "<!-- rendered 2026-01-02 11:00:00 -->",
         "noise": "timestamp"
       }
     ]
@@ -202,7 +217,7 @@ fn nodes_have_paths_and_noise_has_names() {
 }
 
 #[test]
-fn moved_nodes_have_a_field_of_their_own() {
+fn moved_nodes_have_both_places_and_their_content() {
     let none = headers(&[("content-type", "text/html")]);
     let chunks = |base: &str, head: &str| {
         let sides = (side("", &none, base.as_bytes()), side("", &none, head.as_bytes()));
@@ -211,11 +226,27 @@ fn moved_nodes_have_a_field_of_their_own() {
     let moved = chunks("<main>a text</main><p>one</p><p>two</p>", "<p>one</p><p>two</p><main>a text</main>");
     assert_eq!(
         moved,
-        serde_json::json!([{"type": "modified", "content": "moved from html > body > main",
-            "path": "html > body > main", "moved_from": "html > body > main"}])
+        serde_json::json!([{"type": "moved", "content": "<main>a text</main>", "path": "html > body > main",
+            "before": "html > body > main /* first */", "after": "html > body > main /* after <p>two</p> */"}])
     );
     let imitated = chunks("<p>a</p>", "<p>moved from html > body > main</p>");
-    assert_eq!(imitated[0].get("moved_from"), None);
+    assert_eq!(imitated[0]["type"], "changed");
+}
+
+/// Lines that differ only by noise, in the context of an edit.
+#[test]
+fn each_side_shows_its_own_bytes_where_noise_is_context() {
+    let none = headers(&[("content-type", "text/html")]);
+    let sides = (side("v1", &none, BASE.as_bytes()), side("v2", &none, HEAD.as_bytes()));
+    for mode in [DiffMode::Lines, DiffMode::Words] {
+        let html = compare(&sides.0, &sides.1, &in_mode(mode)).html("News", &DiffView::default(), false);
+        let row = html.lines().find(|line| line.contains("1111aaaa")).expect("the bytes of the older side");
+        let (older, newer) = row.split_once("3333bbbb").expect("the bytes of the newer side in the same row");
+        assert!(older.contains("one</del>") && !older.contains("two</"), "{row}");
+        assert!(newer.contains("two</ins>") && !newer.contains("n0nce-one"), "{row}");
+        assert_eq!(row.matches("<td class=\"noise\" title=\"noise: nonce\">").count(), 2, "{row}");
+        assert_eq!(row.matches("<small>noise: nonce</small>").count(), 2, "{row}");
+    }
 }
 
 #[test]
@@ -242,13 +273,15 @@ fn nodes_with_long_texts_show_where_they_differ() {
         &side("b", &about, other.as_bytes()),
         &in_mode(DiffMode::Dom),
     );
-    let chunk = &comparison.body_diff(false).chunks[0].content;
-    assert!(chunk.contains("good() → ") && chunk.ends_with("evil()") && chunk.len() < 500, "{chunk}");
-    let inserted =
+    let chunk = &comparison.body_diff(false).chunks[0];
+    let (before, after) = (chunk.before.as_deref().unwrap(), chunk.after.as_deref().unwrap());
+    assert!(before.ends_with("good()") && after.ends_with("evil()"), "{chunk:?}");
+    assert!(before.len().max(after.len()) < 250, "{chunk:?}");
+    let added =
         format!("<div>{}<script src=//evil.example></script>{}</div>", "a ".repeat(5000), "b ".repeat(5000));
     let comparison = compare(
         &side("a", &about, b"<p>x</p>"),
-        &side("b", &about, inserted.as_bytes()),
+        &side("b", &about, added.as_bytes()),
         &in_mode(DiffMode::Dom),
     );
     assert!(json(&comparison, false)["body_diff"].to_string().contains("evil.example"));
@@ -266,7 +299,7 @@ fn bodies_that_are_not_html_are_compared_by_lines() {
         let sides = (side("a", &about, one.as_bytes()), side("b", &about, other.as_bytes()));
         let comparison = compare(&sides.0, &sides.1, &in_mode(DiffMode::Dom));
         assert!(comparison.is_changed() && matches!(comparison.body, BodyComparison::Text(_)));
-        assert!(comparison.notes(false)[0].starts_with("The page is compared by lines and not by nodes: "));
+        assert!(comparison.notes()[0].starts_with("The page is compared by lines and not by nodes: "));
         assert!(json(&comparison, false)["not_by_nodes"].is_string());
     }
 }
@@ -278,7 +311,7 @@ fn pages_with_the_same_nodes_are_alike_and_not_noise() {
     let comparison = compare(&sides.0, &sides.1, &in_mode(DiffMode::Dom));
     assert_eq!((comparison.body.alike(), comparison.is_changed()), (Some(BodySimilarity::Nodes), false));
     assert_eq!(
-        comparison.notes(true),
+        comparison.notes(),
         ["The nodes are the same: the bytes differ only in how they are written."]
     );
     assert_eq!(compare(&sides.0, &sides.1, &CompareOptions::default()).body.alike(), None);
@@ -396,8 +429,8 @@ fn volatile_content_is_learned_from_two_captures_taken_together() {
         let edited = compare(&together.0, &side("c", &third, bodies[3].as_bytes()), &options);
         assert!(edited.is_changed());
         // The volatile line is next to the edit, and is split from it.
-        let shown: Vec<_> = edited.body_diff(false).chunks.into_iter().map(|chunk| chunk.content).collect();
-        assert!(shown.concat().contains("Other") && !shown.concat().contains("Visitors"), "{shown:?}");
+        let shown = json(&edited, false)["body_diff"]["chunks"].to_string();
+        assert!(shown.contains("Other") && !shown.contains("Visitors"), "{shown}");
         assert!(compare(&together.0, &together.1, &in_mode(mode)).is_changed());
     }
 }
@@ -410,7 +443,14 @@ fn binary_bodies_are_weighed() {
         &side("b", &image, b"\x89PNG\0\0"),
         &CompareOptions::default(),
     );
-    insta::assert_snapshot!(comparison.body_diff(false).chunks[0].content, @"binary: 5 bytes sha256:ad91235e882292469812e16da0b8fc77075a7c6d6f8760c24be14a5c792508cf → 6 bytes sha256:4ed147525816e2611eae4f940c63ad947074621c39c285463b087c87a7143081");
+    let chunk = &comparison.body_diff(false).chunks[0];
+    assert_eq!(
+        [chunk.before.as_deref(), chunk.after.as_deref()],
+        [
+            Some("5 bytes sha256:ad91235e882292469812e16da0b8fc77075a7c6d6f8760c24be14a5c792508cf"),
+            Some("6 bytes sha256:4ed147525816e2611eae4f940c63ad947074621c39c285463b087c87a7143081"),
+        ]
+    );
     assert!(matches!(comparison.body, BodyComparison::Binary(..)) && comparison.is_changed());
     let by_letters = compare(
         &side("a", &image, b"\x89PNG\0"),

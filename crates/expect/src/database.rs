@@ -3,13 +3,15 @@
 //! Every `NAME.yaml` in it is the file of one domain; other files are ignored. Nothing is cached,
 //! because people edit the files.
 
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, BufReader, Write};
 use std::path::{Path, PathBuf};
 
-use crate::{DomainFile, Target};
+use crate::{DomainFile, DomainFileError, Expectation, Target};
 
 use super::database_error::UrlsError;
+use super::document_stream::{Streamed, copy_with, read_domain, scan};
 use varve_file::RootedFiles;
 
 const FILE_SUFFIX: &str = ".yaml";
@@ -31,10 +33,21 @@ pub struct UrlDatabase {
 pub struct Loaded {
     /// The file's path.
     pub path: PathBuf,
-    /// Its text; `None` if there is no such file yet.
-    pub text: Option<String>,
+    /// Its text.
+    pub text: String,
     /// Its content.
     pub file: DomainFile,
+}
+
+/// The settings of a domain, without its records.
+#[derive(Clone, Debug)]
+pub struct DomainHead {
+    /// The file's path.
+    pub path: PathBuf,
+    /// The file without its records.
+    pub file: DomainFile,
+    /// Whether there is no such file yet.
+    pub is_new: bool,
 }
 
 /// A lock on the database. No other process edits it until this value is dropped.
@@ -121,12 +134,24 @@ impl UrlDatabase {
 
     /// Reads one file.
     pub fn load(&self, path: &Path) -> Result<Loaded, UrlsError> {
+        self.load_by(path, DomainFile::without_fragments)
+    }
+
+    /// Reads one file to format it, which is possible also with mistakes in its paths.
+    pub fn load_to_format(&self, path: &Path) -> Result<Loaded, UrlsError> {
+        self.load_by(path, Ok)
+    }
+
+    fn load_by(
+        &self,
+        path: &Path,
+        accept: impl FnOnce(DomainFile) -> Result<DomainFile, DomainFileError>,
+    ) -> Result<Loaded, UrlsError> {
         let text = self.read(path)?;
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let name = name.strip_suffix(FILE_SUFFIX).unwrap_or(name);
-        let file = DomainFile::parse(name, &text)
+        let file = DomainFile::parse(domain_name(path), &text)
+            .and_then(accept)
             .map_err(|source| UrlsError::File { path: path.to_owned(), source })?;
-        Ok(Loaded { path: path.to_owned(), text: Some(text), file })
+        Ok(Loaded { path: path.to_owned(), text, file })
     }
 
     /// Reads all files, in the order of their names.
@@ -136,11 +161,82 @@ impl UrlDatabase {
 
     /// The file for a URL's host: the one named by the host, or else one with the host as an alias.
     pub fn find(&self, target: &Target) -> Result<Loaded, UrlsError> {
-        let mut all = self.load_all()?;
-        match of_host(&all, target) {
-            Some(at) => Ok(all.swap_remove(at)),
+        let heads = self.heads()?;
+        match of_host(heads.iter().map(|head| &head.file), target) {
+            Some(at) => self.load(&heads[at].path),
             None => Err(UrlsError::UnknownDomain { host: target.host.clone() }),
         }
+    }
+
+    /// The settings of all domains, in the order of their names. Of each file only the beginning is
+    /// read, if it has the usual form.
+    pub fn heads(&self) -> Result<Vec<DomainHead>, UrlsError> {
+        self.paths()?.into_iter().map(|path| self.head(path)).collect()
+    }
+
+    fn head(&self, path: PathBuf) -> Result<DomainHead, UrlsError> {
+        let domain = match read_domain(self.open_file(&path)?) {
+            Ok(Streamed::Usual(domain)) => domain,
+            // Reading all of it finds the place of a mistake.
+            Ok(Streamed::Unusual) | Err(_) => self.load(&path)?.file.domain,
+        };
+        let mut file = DomainFile::new(domain_name(&path));
+        file.domain = domain;
+        Ok(DomainHead { path, file, is_new: false })
+    }
+
+    /// Which of these paths have a record, in memory for one record at a time.
+    pub fn known_paths(&self, path: &Path, wanted: &BTreeSet<String>) -> Result<HashSet<String>, UrlsError> {
+        let mut known = HashSet::new();
+        let scanned = scan(self.open_file(path)?, |path| known.extend(wanted.get(path).cloned()));
+        match scanned {
+            Ok(Streamed::Usual(_)) => Ok(known),
+            Ok(Streamed::Unusual) | Err(_) => {
+                let paths = self.load(path)?.file.records.into_iter().map(|record| record.path);
+                Ok(paths.filter(|path| wanted.contains(path)).collect())
+            }
+        }
+    }
+
+    /// Adds records to a file, which becomes canonical. A file of the usual form is copied one
+    /// record at a time. `on_loss` is called with the lines of comments before they are lost.
+    pub fn add_records(
+        &self,
+        head: &DomainHead,
+        mut records: BTreeMap<String, Expectation>,
+        on_loss: &mut dyn FnMut(&[u64]),
+    ) -> Result<(), UrlsError> {
+        records.values_mut().for_each(Expectation::sort_categories);
+        let path = &head.path;
+        if head.is_new {
+            let mut file = head.file.clone();
+            file.records.extend(records.into_values());
+            return self.save_text(path, &file.text());
+        }
+        if let Ok(Streamed::Usual(about)) = scan(self.open_file(path)?, |path| drop(records.remove(path))) {
+            if !about.comments.is_empty() {
+                on_loss(&about.comments);
+            }
+            let source = self.open_file(path)?;
+            let copy = |output: &mut dyn Write| copy_with(source, &about, records.into_values(), output);
+            return self.files.replace_with(path, copy).map_err(UrlsError::write(path));
+        }
+        let mut loaded = self.load(path)?;
+        if !loaded.file.comments.is_empty() {
+            on_loss(&loaded.file.comments);
+        }
+        for record in records
+            .into_values()
+            .filter(|record| loaded.file.find(&record.path).is_none())
+            .collect::<Vec<_>>()
+        {
+            loaded.file.insert(record);
+        }
+        self.save(&loaded)
+    }
+
+    fn open_file(&self, path: &Path) -> Result<BufReader<File>, UrlsError> {
+        Ok(BufReader::new(self.files.open_to_read(path).map_err(UrlsError::read(path))?))
     }
 
     /// Whether a file is named by that host.
@@ -150,7 +246,7 @@ impl UrlDatabase {
     }
 
     /// A new file for a host that has none. It is written when it is saved.
-    pub fn new_file(&self, host: &str) -> Result<Loaded, UrlsError> {
+    pub fn new_file(&self, host: &str) -> Result<DomainHead, UrlsError> {
         let fits = |host: &str| {
             !host.is_empty()
                 && host.len() <= MAX_HOST_NAME_BYTES
@@ -161,7 +257,7 @@ impl UrlDatabase {
             return Err(UrlsError::DomainName { host: host.to_owned() });
         }
         let path = self.folder.join(format!("{host}{FILE_SUFFIX}"));
-        Ok(Loaded { path, text: None, file: DomainFile::new(host) })
+        Ok(DomainHead { path, file: DomainFile::new(host), is_new: true })
     }
 
     /// Replaces a file by its current content, atomically.
@@ -207,8 +303,17 @@ impl UrlDatabase {
     }
 }
 
+/// The domain of a file, by the name of the file.
+fn domain_name(path: &Path) -> &str {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    name.strip_suffix(FILE_SUFFIX).unwrap_or(name)
+}
+
 /// The file for a URL's host: the one named by the host, or else one with the host as an alias.
-pub fn of_host(files: &[Loaded], target: &Target) -> Option<usize> {
-    let named = files.iter().position(|loaded| loaded.file.name.to_lowercase() == target.host);
-    named.or_else(|| files.iter().position(|loaded| target.is_of(&loaded.file)))
+pub fn of_host<'a>(
+    mut files: impl Iterator<Item = &'a DomainFile> + Clone,
+    target: &Target,
+) -> Option<usize> {
+    let named = files.clone().position(|file| file.name.to_lowercase() == target.host);
+    named.or_else(|| files.position(|file| target.is_of(file)))
 }

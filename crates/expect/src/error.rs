@@ -22,6 +22,24 @@ pub enum DomainFileError {
         /// Where it begins.
         place: Place,
     },
+    /// Two records for one path.
+    #[error("{place}: the path `{}` has a record at {first} already", path.escape_debug())]
+    RepeatedPath {
+        /// Where the second record begins.
+        place: Place,
+        /// Where the first record begins.
+        first: Place,
+        /// The path.
+        path: String,
+    },
+    /// A path with a fragment, which no server ever sees.
+    #[error("{place}: the path `{}` has a fragment; remove `#` and what follows", path.escape_debug())]
+    Fragment {
+        /// Where the record begins.
+        place: Place,
+        /// The path.
+        path: String,
+    },
     /// A key with a value of the wrong kind.
     #[error("{place}: `{key}` must be {wanted}")]
     Value {
@@ -39,9 +57,11 @@ impl DomainFileError {
     pub fn place(&self) -> Option<Place> {
         match self {
             Self::Yaml(error) => error.place(),
-            Self::NotAMapping { place, .. } | Self::NoPath { place } | Self::Value { place, .. } => {
-                Some(*place)
-            }
+            Self::NotAMapping { place, .. }
+            | Self::NoPath { place }
+            | Self::RepeatedPath { place, .. }
+            | Self::Fragment { place, .. }
+            | Self::Value { place, .. } => Some(*place),
         }
     }
 }

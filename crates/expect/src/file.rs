@@ -3,6 +3,7 @@
 //! A file keeps the line ends it has, and whether its last line has one. Comments and layout are
 //! lost when it is written; [`DomainFile::comments`] says where there are any.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::domain::Domain;
@@ -48,7 +49,7 @@ pub struct Remark {
     /// The path of the record; `None` for the domain itself.
     pub path: Option<String>,
     /// The remark.
-    pub message: &'static str,
+    pub message: Cow<'static, str>,
 }
 
 impl DomainFile {
@@ -80,7 +81,7 @@ impl DomainFile {
         })
     }
 
-    /// The text of the file: records sorted by path, and of several for one path the last.
+    /// The text of the file, with its records sorted by path.
     pub fn text(&self) -> String {
         let records: BTreeMap<&str, &Expectation> =
             self.records.iter().map(|record| (record.path.as_str(), record)).collect();
@@ -95,12 +96,16 @@ impl DomainFile {
         }
     }
 
-    /// The same file in canonical form: as [`Self::text`] writes it, with an end to the last line.
+    /// The same file in canonical form: as [`Self::text`] writes it, with sorted aliases and an end to
+    /// the last line.
     ///
-    /// Lists keep their order, which may be intended. [`Self::remarks`] names those that are not
+    /// Categories keep their order, which may be intended. [`Self::remarks`] names those that are not
     /// sorted.
     pub fn canonical(mut self) -> Self {
         self.ends_with_line_end = true;
+        if let Some(names) = &mut self.domain.cnames {
+            names.sort();
+        }
         self
     }
 
@@ -109,19 +114,30 @@ impl DomainFile {
         self.places.get(number).copied()
     }
 
-    /// The last record for `path`.
-    pub fn find(&self, path: &str) -> Option<&Expectation> {
-        self.records.iter().rev().find(|record| record.path == path)
+    /// Fails if a path has a fragment: such a file can be formatted, and not used.
+    pub(crate) fn without_fragments(self) -> Result<Self, DomainFileError> {
+        match self.records.iter().position(Expectation::has_fragment) {
+            None => Ok(self),
+            Some(number) => {
+                let place = self.place(number).unwrap_or(Place::START);
+                Err(DomainFileError::Fragment { place, path: self.records[number].path.clone() })
+            }
+        }
     }
 
-    /// Replaces all records for its path by this one, with its categories sorted.
+    /// The record for `path`.
+    pub fn find(&self, path: &str) -> Option<&Expectation> {
+        self.records.iter().find(|record| record.path == path)
+    }
+
+    /// Adds a record in place of any for its path, with its categories sorted.
     pub fn insert(&mut self, mut record: Expectation) {
         self.remove(&record.path);
         record.sort_categories();
         self.records.push(record);
     }
 
-    /// Removes all records for `path` and returns the last.
+    /// Removes the record for `path` and returns it.
     pub fn remove(&mut self, path: &str) -> Option<Expectation> {
         let found = self.find(path).cloned();
         self.records.retain(|record| record.path != path);
@@ -141,26 +157,38 @@ impl DomainFile {
 
     /// The remarks on the file.
     pub fn remarks(&self) -> Vec<Remark> {
-        let mut seen = std::collections::HashSet::new();
         let mut remarks = Vec::new();
-        if !self.domain.cnames().is_sorted() {
-            remarks.push(Remark { place: Place::START, path: None, message: "the aliases are not sorted" });
+        let mut of_domain = |message: String| {
+            remarks.push(Remark { place: Place::START, path: None, message: message.into() })
+        };
+        let names = self.domain.cnames();
+        if !names.is_sorted() {
+            of_domain("the aliases are not sorted".to_owned());
+        }
+        for (number, name) in names.iter().enumerate() {
+            let is_same = |other: &String| other.eq_ignore_ascii_case(name);
+            if is_same(&self.name) {
+                of_domain(format!("the alias `{name}` is the domain itself"));
+            } else if names[..number].iter().any(is_same) {
+                of_domain(format!("the alias `{name}` is listed twice"));
+            }
         }
         for (record, place) in self.records.iter().zip(&self.places) {
-            let mut remark = |message| {
-                remarks.push(Remark { place: *place, path: Some(record.path.clone()), message });
+            let mut remark = |message: &'static str| {
+                remarks.push(Remark {
+                    place: *place,
+                    path: Some(record.path.clone()),
+                    message: message.into(),
+                });
             };
-            if record.path.contains('#') {
-                remark("a path has no fragment: nothing after `#` is ever asked for");
+            if record.has_fragment() {
+                remark("a path has no fragment: remove `#` and what follows");
             }
             if !record.is_below_host() {
                 remark("a path begins with `/`");
             }
             if !record.categories.is_sorted() {
                 remark("the categories are not sorted");
-            }
-            if !seen.insert(&record.path) {
-                remark("the path has another record before; the last one counts");
             }
         }
         remarks
@@ -250,9 +278,39 @@ mod tests {
 
     #[test]
     fn oddities_are_remarked_and_kept() {
-        let file = read("---\n---\n_path: /a#b\n---\n_path: c\n---\n_path: c\nx: 1\n");
+        let file = read("---\n---\n_path: /a\ncategories: [b, a]\n---\n_path: c\nx: 1\n");
         let remarks: Vec<u64> = file.remarks().iter().map(|remark| remark.place.line).collect();
-        assert_eq!(remarks, [2, 4, 6, 6]);
-        assert_eq!(file.text(), "--- {}\n---\n_path: /a#b\n---\n_path: c\nx: 1\n");
+        assert_eq!(remarks, [2, 5]);
+        assert_eq!(file.text(), "--- {}\n---\n_path: /a\ncategories:\n- b\n- a\n---\n_path: c\nx: 1\n");
+    }
+
+    #[test]
+    fn two_records_of_one_path_and_a_fragment_are_errors() {
+        assert_eq!(
+            refused("---\n---\n_path: /a\n---\n_path: /b\n---\n_path: /a\nx: 1\n"),
+            "line 6, column 1: the path `/a` has a record at line 2, column 1 already"
+        );
+        let file = read("---\n---\n_path: /a#top\n");
+        assert_eq!(file.remarks()[0].message, "a path has no fragment: remove `#` and what follows");
+        assert_eq!(
+            file.without_fragments().unwrap_err().to_string(),
+            "line 2, column 1: the path `/a#top` has a fragment; remove `#` and what follows"
+        );
+    }
+
+    #[test]
+    fn aliases_are_sorted_and_their_mistakes_remarked() {
+        let file = read("---\ncnames: [www.example.com, Example.com, a.org, a.org]\n---\n_path: /\n");
+        let remarks: Vec<String> = file.remarks().iter().map(|remark| remark.message.to_string()).collect();
+        assert_eq!(
+            remarks,
+            [
+                "the aliases are not sorted",
+                "the alias `Example.com` is the domain itself",
+                "the alias `a.org` is listed twice"
+            ]
+        );
+        let sorted = file.canonical().text();
+        assert!(sorted.starts_with("---\ncnames:\n- Example.com\n- a.org\n- a.org\n- www.example.com\n"));
     }
 }

@@ -10,6 +10,7 @@
 
 mod database;
 mod database_error;
+mod document_stream;
 mod domain;
 mod error;
 mod file;
@@ -21,7 +22,7 @@ mod record;
 mod url_health;
 mod verdict;
 
-pub use database::{Editing, Loaded, UrlDatabase, of_host};
+pub use database::{DomainHead, Editing, Loaded, UrlDatabase, of_host};
 pub use database_error::UrlsError;
 pub use domain::Domain;
 pub use error::DomainFileError;
@@ -31,4 +32,5 @@ pub use observed::{Observed, Redirect};
 pub use path::{Target, TargetError, stored_path};
 pub use record::{CONTENT_TYPE_CHANGE_OK, DEPRECATED_CATEGORY, Expectation, REDIRECT_OK};
 pub use url_health::{CheckOutcome, PastCheck, UrlHealth, health_after};
+pub use varve_yaml::Place;
 pub use verdict::{Departure, Verdict};

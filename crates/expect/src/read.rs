@@ -4,6 +4,7 @@
 //! and more keys. A path, a type, a digest or a name is taken as it was spelled, regardless of the
 //! type that YAML 1.1 gives it: a digest may be all digits, a category may be `yes`.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::domain::{CASE_SENSITIVE_PATHS_KEY, CNAMES_KEY, Domain, HTTPS_KEY};
@@ -23,11 +24,31 @@ pub(crate) fn read(documents: Vec<Document>) -> Result<(Domain, Vec<(Place, Expe
         None => Domain::default(),
     };
     let mut records = Vec::new();
+    let mut places = HashMap::new();
     for document in documents.filter(|document| !document.value.is_null()) {
         let (place, mapping) = mapping(document, "a record")?;
-        records.push((place, record(place, mapping)?));
+        let record = record(place, mapping)?;
+        if let Some(first) = places.insert(record.path.clone(), place) {
+            return Err(DomainFileError::RepeatedPath { place, first, path: record.path });
+        }
+        records.push((place, record));
     }
     Ok((domain, records))
+}
+
+/// The settings in a first document; `None` if it is a record or has a mistake.
+pub(crate) fn domain_of(value: Value) -> Option<Domain> {
+    if is_record(&value) {
+        return None;
+    }
+    let document = Document { place: Place::START, value, repeated_keys: Vec::new() };
+    domain(mapping(document, "the first document").ok()?.1).ok()
+}
+
+/// The record in a document; `None` if it is empty or has a mistake.
+pub(crate) fn record_of(value: Value) -> Option<Expectation> {
+    let Value::Mapping(map) = value else { return None };
+    record(Place::START, Arc::unwrap_or_clone(map)).ok().filter(|record| !record.has_fragment())
 }
 
 /// The first document may be missing; then a record is in its place.

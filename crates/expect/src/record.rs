@@ -57,6 +57,11 @@ impl Expectation {
         self.path.is_empty() || self.path.starts_with(['/', '?'])
     }
 
+    /// Whether its path has a fragment, which no server ever sees.
+    pub fn has_fragment(&self) -> bool {
+        self.path.contains('#')
+    }
+
     /// Puts the categories into their conventional order, each once.
     pub fn sort_categories(&mut self) {
         self.categories.sort();

@@ -14,6 +14,7 @@ use varve_core::exchange::{Exchange, Timing};
 use crate::client_options::HttpClientOptions;
 use crate::connect::{ConnectTimes, Connection, Connector, ProtocolConnection};
 use crate::connection_pool::ConnectionPool;
+use crate::cookies::CookieJar;
 use crate::error::{FetchError, FetchErrorKind};
 use crate::fetcher::{FetchRequest, Fetched, Fetcher, Pending};
 use crate::http1::{self, ExchangeDeadlines, ExchangeFailure, ReceivedResponse};
@@ -76,7 +77,13 @@ impl Client {
             let sentence = format!("`{host}` expects TLS on that port, and was asked in plain HTTP");
             return Err(FetchError::new(FetchErrorKind::WantsTls, sentence));
         }
+        self.0.options.cookies.take_response(&exchange);
         Ok(exchange)
+    }
+
+    /// The cookies of all requests.
+    pub fn cookies(&self) -> &CookieJar {
+        &self.0.options.cookies
     }
 
     /// The timeout of an exchange.
@@ -165,7 +172,7 @@ impl ClientState {
         request: &PreparedRequest,
         deadlines: &ExchangeDeadlines<'_>,
     ) -> Result<ReceivedResponse, ExchangeFailure> {
-        let (folder, budget) = (Arc::clone(&self.options.spool_folder), self.options.budget.clone());
+        let (folder, budget) = (self.options.spool_folder.clone(), self.options.budget.clone());
         let spool = ResponseSpool::new(folder, MAX_MEMORY_BYTES, deadlines.limits.bytes, budget);
         match &mut connection.protocol {
             ProtocolConnection::Http1(http1) => http1::exchange(http1, request, spool, deadlines).await,
@@ -195,6 +202,7 @@ impl ClientState {
             url: target.url,
             at,
             request: request.recorded,
+            cookie: request.cookie,
             response: received
                 .spool
                 .into_message()

@@ -1,9 +1,11 @@
 //! The settings of an HTTP client.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use varve_file::TemporaryFolder;
+
 use crate::budget::ByteBudget;
+use crate::cookies::CookieJar;
 use crate::credentials::Credentials;
 use crate::guard::AddressGuard;
 use crate::limits::FetchLimits;
@@ -13,7 +15,7 @@ use crate::resolver::{Resolve, SystemResolver};
 /// The settings of a client.
 pub struct HttpClientOptions {
     /// The folder for responses too long for memory. Files in it have no name.
-    pub spool_folder: Arc<Path>,
+    pub spool_folder: TemporaryFolder,
     /// The `User-Agent`.
     pub user_agent: String,
     /// The limits of one exchange.
@@ -24,6 +26,8 @@ pub struct HttpClientOptions {
     pub guard: AddressGuard,
     /// Headers for single origins.
     pub credentials: Credentials,
+    /// The cookies. The client adds those that servers set.
+    pub cookies: CookieJar,
     /// The proxies.
     pub proxies: Proxies,
     /// Root certificates to trust besides the platform's, as PEM.
@@ -36,14 +40,15 @@ pub struct HttpClientOptions {
 
 impl HttpClientOptions {
     /// The defaults, with long responses in that folder.
-    pub fn new(spool_folder: impl Into<PathBuf>) -> Self {
+    pub fn new(spool_folder: impl Into<TemporaryFolder>) -> Self {
         Self {
-            spool_folder: spool_folder.into().into(),
+            spool_folder: spool_folder.into(),
             user_agent: user_agent(None),
             limits: FetchLimits::default(),
             budget: None,
             guard: AddressGuard::new(),
             credentials: Credentials::new(),
+            cookies: CookieJar::new(),
             proxies: Proxies::default(),
             additional_roots: None,
             idle_per_origin: 16,

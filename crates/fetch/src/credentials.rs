@@ -19,12 +19,21 @@ struct Credential {
     value: Secret<String>,
 }
 
-/// A line of credentials is not valid. The error has its number, never its content.
+/// Credentials are not valid. The error has their number, never their content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("line {line} of the credentials is not `HOST NAME: VALUE`")]
-pub struct CredentialsError {
-    /// The line, from 1.
-    pub line: usize,
+pub enum CredentialsError {
+    /// A line does not name a host and a header.
+    #[error("line {line} of the credentials is not `HOST NAME: VALUE`")]
+    Line {
+        /// The line, from 1.
+        line: usize,
+    },
+    /// A header for the seeds is none.
+    #[error("header {number} is not `NAME: VALUE`")]
+    Header {
+        /// The number of the header, from 1.
+        number: usize,
+    },
 }
 
 impl Credentials {
@@ -42,10 +51,25 @@ impl Credentials {
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
-            let credential = Credential::parse(line).ok_or(CredentialsError { line: index + 1 })?;
+            let credential = Credential::parse(line).ok_or(CredentialsError::Line { line: index + 1 })?;
             all.0.push(credential);
         }
         Ok(all)
+    }
+
+    /// Headers such as `Cookie: a=b` for each of some origins.
+    pub fn for_origins<'o>(
+        headers: &[String],
+        origins: impl IntoIterator<Item = &'o str>,
+    ) -> Result<Self, CredentialsError> {
+        let is_valid = |header: &&String| Credential::parse(&format!("host {header}")).is_some();
+        if let Some(at) = headers.iter().position(|header| !is_valid(&header)) {
+            return Err(CredentialsError::Header { number: at + 1 });
+        }
+        let lines = origins
+            .into_iter()
+            .flat_map(|origin| headers.iter().map(move |header| format!("{origin} {header}")));
+        Ok(Self(lines.filter_map(|line| Credential::parse(&line)).collect()))
     }
 
     /// Adds those of another.
@@ -203,8 +227,14 @@ mod tests {
             "a X:",
         ] {
             let error = Credentials::parse(&format!("#\n{line}")).unwrap_err();
-            assert_eq!(error, CredentialsError { line: 2 }, "{line}");
+            assert_eq!(error, CredentialsError::Line { line: 2 }, "{line}");
         }
+        let headers = ["A: b", "Cookie=hunter2"].map(str::to_owned);
+        assert_eq!(
+            Credentials::for_origins(&headers, ["http://h"]).unwrap_err(),
+            CredentialsError::Header { number: 2 }
+        );
+        assert!(Credentials::for_origins(&headers[..1], ["http://h"]).unwrap().has("http://h", "a"));
         let shown = format!("{:?}", Credentials::parse("a Cookie: hunter2").unwrap());
         assert!(!shown.contains("hunter2"), "{shown}");
     }

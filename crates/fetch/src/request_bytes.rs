@@ -5,8 +5,10 @@
 
 use data_encoding::BASE64;
 use varve_core::headers::is_sensitive;
+use varve_core::secret::Secret;
 
 use crate::client_options::HttpClientOptions;
+use crate::cookies::{cookie_pairs, merge_cookies};
 use crate::credentials::{is_header_name, is_header_value};
 use crate::error::{FetchError, FetchErrorKind};
 use crate::fetcher::FetchRequest;
@@ -27,6 +29,8 @@ pub(crate) struct PreparedRequest {
     pub(crate) method: String,
     pub(crate) headers: Vec<(String, String, bool)>,
     pub(crate) body: Vec<u8>,
+    /// The value of `Cookie`.
+    pub(crate) cookie: Option<Secret<String>>,
 }
 
 impl PreparedRequest {
@@ -54,7 +58,11 @@ pub(crate) fn prepare(
     proxy: Option<&Proxy>,
 ) -> Result<PreparedRequest, FetchError> {
     check(&request)?;
-    let headers = headers_of(&request, target, options, proxy);
+    let cookie = cookie_of(&request, target, options);
+    let mut headers = headers_of(&request, target, options, proxy);
+    if let Some(cookie) = &cookie {
+        headers.push(("Cookie".to_owned(), cookie.expose().clone(), false));
+    }
     let path = match proxy {
         Some(_) => format!("http://{}{}", target.authority, target.path),
         None => target.path.clone(),
@@ -72,7 +80,14 @@ pub(crate) fn prepare(
     };
     let has_secrets = headers.iter().any(|(.., is_recorded)| !is_recorded);
     let (recorded, with_secrets) = (message(false), has_secrets.then(|| message(true)));
-    Ok(PreparedRequest { recorded, with_secrets, method: request.method, headers, body: request.body })
+    Ok(PreparedRequest {
+        recorded,
+        with_secrets,
+        method: request.method,
+        headers,
+        body: request.body,
+        cookie,
+    })
 }
 
 fn check(request: &FetchRequest) -> Result<(), FetchError> {
@@ -96,7 +111,33 @@ pub(crate) fn is_one_of(name: &str, names: &[&str]) -> bool {
     names.iter().any(|other| name.eq_ignore_ascii_case(other))
 }
 
-/// The headers in the order in which they are sent, each with whether it is recorded.
+/// The value of `Cookie`: what the user gave for the origin, and what the request brings. A request
+/// that brings none has the cookies of the jar.
+fn cookie_of(
+    request: &FetchRequest,
+    target: &RequestTarget,
+    options: &HttpClientOptions,
+) -> Option<Secret<String>> {
+    let given = options.credentials.of(&target.origin).filter(|(name, _)| is_cookie(name));
+    let given: Vec<String> = given.map(|(_, value)| value.expose().clone()).collect();
+    let brought: Vec<_> = request.headers.iter().filter(|(name, _)| is_cookie(name)).collect();
+    let pairs = match brought.is_empty() {
+        true => options.cookies.pairs_for(&target.url),
+        false => {
+            let pairs = brought.iter().flat_map(|(_, header)| cookie_pairs(header));
+            pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+        }
+    };
+    let merged = merge_cookies(&given, pairs);
+    (!merged.is_empty()).then(|| Secret::new(merged))
+}
+
+fn is_cookie(name: &str) -> bool {
+    name.eq_ignore_ascii_case("cookie")
+}
+
+/// The headers in the order in which they are sent, each with whether it is recorded. `Cookie` is
+/// not among them.
 fn headers_of(
     request: &FetchRequest,
     target: &RequestTarget,
@@ -115,10 +156,10 @@ fn headers_of(
             headers.push((name.to_owned(), value.to_owned(), true));
         }
     }
-    for (name, value) in &request.headers {
+    for (name, value) in request.headers.iter().filter(|(name, _)| !is_cookie(name)) {
         headers.push((name.clone(), value.clone(), !is_sensitive(&name.to_ascii_lowercase())));
     }
-    for (name, value) in options.credentials.of(&target.origin) {
+    for (name, value) in options.credentials.of(&target.origin).filter(|(name, _)| !is_cookie(name)) {
         headers.push((name.to_owned(), value.expose().clone(), false));
     }
     let authorized = headers.iter().any(|(name, ..)| name.eq_ignore_ascii_case("authorization"));
@@ -138,11 +179,12 @@ fn headers_of(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cookies::CookieJar;
     use crate::credentials::Credentials;
 
     fn prepared(request: FetchRequest, credentials: &str) -> Result<PreparedRequest, FetchError> {
         let target = RequestTarget::parse(&request.url).unwrap();
-        let mut options = HttpClientOptions::new("/unused");
+        let mut options = HttpClientOptions::new(std::path::Path::new("/unused"));
         options.user_agent = "varve/x".to_owned();
         options.credentials = Credentials::parse(credentials).unwrap();
         prepare(request, &target, &options, None)
@@ -173,6 +215,28 @@ mod tests {
             assert!(sent.contains(line), "{sent}");
         }
         assert!(!sent.contains("no"), "{sent}");
+    }
+
+    #[test]
+    fn cookies_from_all_sources_are_one_header() {
+        let mut options = HttpClientOptions::new(std::path::Path::new("/unused"));
+        options.credentials = Credentials::parse("http://h.example Cookie: a=given").unwrap();
+        options.cookies = CookieJar::parse_netscape(
+            "h.example\tFALSE\t/\tFALSE\t0\ta\tjar\nh.example\tFALSE\t/\tFALSE\t0\tb\tjar",
+        )
+        .unwrap();
+        let get = || FetchRequest::get("http://h.example/");
+        for (request, wanted) in [
+            (get(), "Cookie: a=given; b=jar\r\n"),
+            (get().header("cookie", "b=brought; c=3"), "Cookie: a=given; b=brought; c=3\r\n"),
+        ] {
+            let target = RequestTarget::parse(&request.url).unwrap();
+            let prepared = prepare(request, &target, &options, None).unwrap();
+            assert_eq!(text(prepared.sent()).matches("ookie").count(), 1);
+            assert!(text(prepared.sent()).contains(wanted), "{}", text(prepared.sent()));
+            assert!(!text(&prepared.recorded).contains("ookie"));
+            assert_eq!(format!("Cookie: {}\r\n", prepared.cookie.unwrap().expose()), wanted);
+        }
     }
 
     #[test]

@@ -6,9 +6,8 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::Path;
-use std::sync::Arc;
 
+use varve_file::TemporaryFolder;
 use varve_wire::MessageBytes;
 
 use crate::budget::ByteBudget;
@@ -19,7 +18,7 @@ pub(crate) struct ResponseSpool {
     file: Option<File>,
     file_bytes: u64,
     threshold: usize,
-    folder: Arc<Path>,
+    folder: TemporaryFolder,
     /// How many more bytes are accepted.
     room: u64,
     /// The limit on all responses together, if there is one.
@@ -34,7 +33,7 @@ pub(crate) struct ResponseSpool {
 impl ResponseSpool {
     /// Accepts `max_bytes`, and moves responses above `threshold` bytes to a file in `folder`.
     pub(crate) fn new(
-        folder: Arc<Path>,
+        folder: TemporaryFolder,
         threshold: usize,
         max_bytes: u64,
         budget: Option<ByteBudget>,
@@ -88,10 +87,10 @@ impl ResponseSpool {
 
     async fn flush(&mut self) -> io::Result<()> {
         let file = self.file.take();
-        let folder = Arc::clone(&self.folder);
+        let folder = self.folder.clone();
         let mut memory = std::mem::take(&mut self.memory);
         let writing = tokio::task::spawn_blocking(move || {
-            let mut file = file.map_or_else(|| tempfile::tempfile_in(&folder), Ok)?;
+            let mut file = file.map_or_else(|| folder.unnamed_file(), Ok)?;
             file.write_all(&memory)?;
             let count = memory.len() as u64;
             memory.clear();
@@ -178,7 +177,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_missing_folder_is_an_error() {
-        let mut spool = ResponseSpool::new(Path::new("/nowhere/at/all").into(), 1, 100, None);
+        let mut spool = ResponseSpool::new(std::path::Path::new("/nowhere/at/all").into(), 1, 100, None);
         spool.push(b"abc");
         assert!(spool.spill().await.is_err());
     }

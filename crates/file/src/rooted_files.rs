@@ -5,7 +5,7 @@
 //! [`Folder`], as [`io::Error`]: callers add operation and path themselves.
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -73,6 +73,15 @@ impl RootedFiles {
     /// Replaces a regular file, or creates it, durably.
     pub fn replace(&self, path: &Path, content: &[u8]) -> io::Result<()> {
         self.run(path, |folder, name| folder.replace(name, content))
+    }
+
+    /// Replaces a regular file, or creates it, durably, by what `write` writes.
+    pub fn replace_with(
+        &self,
+        path: &Path,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<()> {
+        self.run(path, |folder, name| folder.replace_with(name, write))
     }
 
     /// The metadata of an entry, which is not followed if it is a link; `None` when it, or the root,

@@ -68,6 +68,8 @@ pub struct SnapshotRow {
     pub url: String,
     /// The id of its body.
     pub body: String,
+    /// The length of its body, if varve recorded it.
+    pub length: Option<u64>,
 }
 
 /// Reports what is wrong with the rows. `quick` leaves out checks that read all of them.
@@ -139,13 +141,16 @@ fn audit_parents(connection: &Connection, report: &mut dyn FnMut(MokuFinding)) -
 
 /// Calls `each` with the raw row of every capture, in the order in which they were written.
 pub(crate) fn each_snapshot(connection: &Connection, each: &mut dyn FnMut(SnapshotRow)) -> SqlResult<()> {
-    let sql = "SELECT id, version_id, url, CAST(blob_id AS TEXT) FROM pages ORDER BY place";
+    let sql = "SELECT id, version_id, url, CAST(blob_id AS TEXT),
+                   CASE WHEN typeof(length) = 'integer' AND length >= 0 THEN length END
+               FROM pages ORDER BY place";
     each_result(connection, sql, &mut |row| {
         each(SnapshotRow {
             id: row.get(0)?,
             version: row.get(1)?,
             url: row.get(2)?,
             body: row.get::<_, Option<_>>(3)?.unwrap_or_default(),
+            length: row.get(4)?,
         });
         Ok(())
     })

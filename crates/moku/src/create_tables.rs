@@ -7,11 +7,11 @@ use varve_sqlite::SqlResult;
 pub enum MokuTables {}
 
 /// The tables of Moku.
-pub(crate) const MOKU_TABLES: &str = include_str!("../sql/tables.sql");
+pub(crate) const MOKU_TABLES: &str = include_str!("../sql/moku_tables.sql");
 /// The tables that varve adds.
 pub(crate) const VARVE_TABLES: &str = include_str!("../sql/varve_tables.sql");
 /// The indexes of Moku.
-const MOKU_INDEXES: &str = include_str!("../sql/indexes.sql");
+const MOKU_INDEXES: &str = include_str!("../sql/moku_indexes.sql");
 /// The indexes of the tables that varve adds.
 const VARVE_INDEXES: &str = include_str!("../sql/varve_indexes.sql");
 

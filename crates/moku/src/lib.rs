@@ -1,8 +1,9 @@
 //! Moku sites: the database `.moku/moku.db`, the paths, HEAD, and the form of files in a tree.
 //!
-//! Owns the tables of Moku (`sql/tables.sql`) and, beside them, tables of varve (`varve_…`) for
-//! values that Moku has no column for: tags, records, lengths, runs, verdicts. Sites of every era
-//! are read. Only the current schema is written; an earlier one is upgraded when the caller asks.
+//! Owns the tables of Moku (`sql/moku_tables.sql`) and, beside them, tables of varve (`varve_…`)
+//! for values that Moku has no column for: tags, records, lengths, runs, verdicts. Sites of every
+//! era are read. Only the current schema is written; an earlier one is upgraded when the caller
+//! asks.
 //!
 //! Implements the seam of [`varve_core::catalog`], and knows neither silos nor the catalog of an
 //! archive. Times are whole seconds. Headers are returned as they were stored: Moku normalises and
@@ -13,6 +14,7 @@ mod audit_scores;
 mod create_tables;
 mod era;
 mod head_rule;
+mod intended_head;
 mod page_files;
 mod read_captures;
 mod read_scores;
@@ -26,16 +28,16 @@ mod vacuum;
 mod write;
 
 use std::ops::Deref;
-use std::path::Path;
 
 use varve_core::catalog::CatalogResult;
 use varve_core::headers::Redaction;
 use varve_core::{Moment, VersionId};
-use varve_sqlite::{TableCatalog, UnlocatedError};
+use varve_sqlite::{DatabasePath, TableCatalog, UnlocatedError};
 
 pub use audit_rows::{MokuFinding, SnapshotRow};
 pub use audit_scores::MokuDiffRow;
 pub use create_tables::MokuTables;
+pub use intended_head::IntendedHead;
 pub use page_files::{BODY_FILE, HEADERS_FILE, are_headers_of, headers_json, original_folder};
 pub use score::SnapshotScore;
 pub use site_paths::{MOKU_LOCK_FILE, MokuPaths};
@@ -64,13 +66,13 @@ impl Deref for MokuCatalog {
 
 impl MokuCatalog {
     /// Opens `moku.db` of any era to read, and changes nothing.
-    pub fn open_to_read(path: &Path) -> CatalogResult<Self> {
+    pub fn open_to_read(path: impl Into<DatabasePath>) -> CatalogResult<Self> {
         TableCatalog::open_to_read(path).map(Self)
     }
 
     /// Opens `moku.db` to write, and creates it if it does not exist. The caller holds the lock of
     /// the site.
-    pub fn open_to_write(path: &Path, options: &MokuOptions) -> CatalogResult<Self> {
+    pub fn open_to_write(path: impl Into<DatabasePath>, options: &MokuOptions) -> CatalogResult<Self> {
         TableCatalog::open_with_options(path, options).map(Self)
     }
 
@@ -122,7 +124,7 @@ impl MokuCatalog {
 
     /// Returns the space of deleted rows to the disk. A failure leaves all rows as they were.
     pub fn vacuum(&self) -> CatalogResult<()> {
-        self.maintain(|_| vacuum::vacuum(self.path()))
+        self.maintain(|_| vacuum::vacuum(self.database_path()))
     }
 
     /// Reports what is wrong with the rows. `quick` leaves out checks that read all of them.
@@ -135,8 +137,8 @@ impl MokuCatalog {
         self.query(|connection| audit_scores::audit_scores(connection, rules, report))
     }
 
-    /// Stores the scores of the snapshots of a version by some rules, unless `is_known` and each has a
-    /// row already.
+    /// Stores the scores of the snapshots of a version by some rules, unless `is_known` and each
+    /// has a row already.
     pub fn store_snapshot_scores(
         &self,
         (version, rules, time): (&VersionId, &str, Moment),

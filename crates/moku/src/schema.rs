@@ -65,7 +65,7 @@ fn check_project(connection: &Connection, era: Era, options: &MokuOptions) -> Sq
     }
 }
 
-fn set_setting(connection: &Connection, key: &str, value: &str) -> SqlResult<()> {
+pub(crate) fn set_setting(connection: &Connection, key: &str, value: &str) -> SqlResult<()> {
     connection.execute("INSERT OR REPLACE INTO varve_state (key, value) VALUES (?1, ?2)", [key, value])?;
     Ok(())
 }

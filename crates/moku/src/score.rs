@@ -136,6 +136,34 @@ fn store_evidence(
     )
 }
 
+/// The columns and values that both tables of attributions have.
+macro_rules! insert_attribution {
+    ($table:literal, $columns:literal, $values:literal) => {
+        concat!(
+            "INSERT INTO ",
+            $table,
+            " (evidence_id, evidence_location_index, chunk_index, evidence_key, evidence_json, location_json,
+                 scoring_version, contribution, contribution_pct, note, created_at, head_version_id, ",
+            $columns,
+            ") SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ",
+            $values
+        )
+    };
+}
+
+/// Stores an attribution with the diff `?13`.
+const INSERT_ATTRIBUTION: &str = insert_attribution!(
+    "diff_attributions",
+    "diff_id, id, version_evidence_location_id",
+    "?13, ?14, (SELECT id FROM version_evidence_locations
+                WHERE version_id = ?12 AND evidence_id = ?1 AND location_index = ?2)"
+);
+
+/// Stores an attribution against the version `?13`, for a diff that is not stored. The row needs no
+/// id of Moku.
+const INSERT_ATTRIBUTION_ALONE: &str =
+    insert_attribution!("varve_diff_attributions", "base_version_id", "?13 WHERE ?14 IS ?14");
+
 /// Stores an attribution with its diff, or alone if the diff is not stored.
 fn store_attribution(
     connection: &Connection,
@@ -149,59 +177,25 @@ fn store_attribution(
         ORDER BY rowid DESC LIMIT 1";
     let diff: Option<String> =
         connection.prepare_cached(sql)?.query_row(params![version, base], |row| row.get(0)).optional()?;
-    let Some(diff) = diff else { return store_attribution_alone(connection, score, attribution) };
+    let sql = if diff.is_some() { INSERT_ATTRIBUTION } else { INSERT_ATTRIBUTION_ALONE };
     execute(
         connection,
-        "INSERT INTO diff_attributions (id, diff_id, head_version_id, version_evidence_location_id, evidence_id,
-             evidence_location_index, chunk_index, evidence_key, evidence_json, location_json, scoring_version,
-             contribution, contribution_pct, note, created_at)
-         VALUES (?1, ?2, ?3, (SELECT id FROM version_evidence_locations
-                              WHERE version_id = ?3 AND evidence_id = ?4 AND location_index = ?5),
-             ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+        sql,
         params![
-            derived_id(&["attribution", &version, &score.scoring_version, &place.to_string()]),
-            diff,
+            attribution.evidence_id,
+            attribution.location_index,
+            attribution.chunk_index,
+            attribution.key,
+            attribution.evidence_json,
+            attribution.location_json,
+            score.scoring_version,
+            attribution.contribution,
+            attribution.percent,
+            attribution.note,
+            score.time.seconds(),
             version,
-            attribution.evidence_id,
-            attribution.location_index,
-            attribution.chunk_index,
-            attribution.key,
-            attribution.evidence_json,
-            attribution.location_json,
-            score.scoring_version,
-            attribution.contribution,
-            attribution.percent,
-            attribution.note,
-            score.time.seconds(),
-        ],
-    )
-}
-
-fn store_attribution_alone(
-    connection: &Connection,
-    score: &StoredScore,
-    attribution: &Attribution,
-) -> SqlResult<()> {
-    execute(
-        connection,
-        "INSERT INTO varve_diff_attributions (base_version_id, head_version_id, evidence_id,
-             evidence_location_index, chunk_index, evidence_key, evidence_json, location_json, scoring_version,
-             contribution, contribution_pct, note, created_at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
-        params![
-            attribution.base.map(|base| base.to_string()),
-            score.version.to_string(),
-            attribution.evidence_id,
-            attribution.location_index,
-            attribution.chunk_index,
-            attribution.key,
-            attribution.evidence_json,
-            attribution.location_json,
-            score.scoring_version,
-            attribution.contribution,
-            attribution.percent,
-            attribution.note,
-            score.time.seconds(),
+            diff.or(base),
+            derived_id(&["attribution", &version, &score.scoring_version, &place.to_string()]),
         ],
     )
 }

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use varve_sqlite::DatabasePath;
+
 /// The lock file of the writing process, below the folder of the site.
 pub const MOKU_LOCK_FILE: &str = ".moku/varve.lock";
 
@@ -23,18 +25,13 @@ impl MokuPaths {
     }
 
     /// The database.
-    pub fn database(&self) -> PathBuf {
-        self.root.join(".moku/moku.db")
+    pub fn database(&self) -> DatabasePath {
+        DatabasePath::below(&self.root, ".moku/moku.db")
     }
 
     /// The file with the id of the current version.
     pub fn head(&self) -> PathBuf {
         self.root.join(".moku/HEAD")
-    }
-
-    /// The intended move of HEAD. The file exists only while varve moves HEAD.
-    pub fn intended_head(&self) -> PathBuf {
-        self.root.join(".moku/varve.head")
     }
 
     /// The folder of the bodies.

@@ -1,13 +1,12 @@
 //! The tables of `moku.db`, as [`varve_sqlite`] reads and writes them.
 
-use std::path::Path;
-
 use rusqlite::{Connection, Row};
 use varve_core::catalog::CatalogRow;
 use varve_core::history::StoredScore;
 use varve_sqlite::column::{ColumnIdForm, TimeUnit};
 use varve_sqlite::{
-    BatchEffect, DiffTable, RemovalTables, SqlResult, TableLayout, TagTable, UnlocatedError, VersionTable,
+    BatchEffect, DatabasePath, DiffTable, RemovalTables, SqlResult, TableLayout, TagTable, UnlocatedError,
+    VersionTable,
 };
 
 use crate::create_tables::MokuTables;
@@ -52,7 +51,7 @@ impl TableLayout for MokuTables {
         UNION ALL SELECT record FROM pages WHERE record IS NOT NULL
             AND version_id = (SELECT version_id FROM varve_versions WHERE run = ?1 AND holds_run)";
 
-    fn open_writer(path: &Path, options: &MokuOptions) -> SqlResult<Connection> {
+    fn open_writer(path: &DatabasePath, options: &MokuOptions) -> SqlResult<Connection> {
         let mut connection = varve_sqlite::open_to_write(path)?;
         schema::prepare_to_write(&mut connection, options)?;
         varve_sqlite::configure_writer(&connection)?;

@@ -5,10 +5,8 @@
 //! vacuum leaves the file as it was, and readers are not disturbed. Both ways need disk space in
 //! the meantime.
 
-use std::path::Path;
-
 use rusqlite::Connection;
-use varve_sqlite::SqlResult;
+use varve_sqlite::{DatabasePath, SqlResult};
 
 /// The value of `auto_vacuum` for files that return pages when they are asked to.
 const AUTO_VACUUM_INCREMENTAL: i64 = 2;
@@ -21,7 +19,7 @@ pub(crate) fn enable_incremental(connection: &Connection) -> SqlResult<()> {
 }
 
 /// Returns free pages, if there are enough of them.
-pub(crate) fn vacuum(path: &Path) -> SqlResult<()> {
+pub(crate) fn vacuum(path: &DatabasePath) -> SqlResult<()> {
     // A connection of its own: temporary data may be as large as the database, and goes to a file.
     let connection = varve_sqlite::open_to_write(path)?;
     connection.pragma_update(None, "temp_store", "FILE")?;

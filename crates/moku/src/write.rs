@@ -153,26 +153,17 @@ fn capture(connection: &Connection, capture: &Capture, waiting: &mut BTreeSet<Ve
         }
         CaptureOwner::Run(run) => match holder_of(connection, Some(run))? {
             Some(version) => snapshot(connection, capture, &version),
-            None => run_snapshot(connection, capture, run),
+            None => {
+                insert_snapshot(connection, INSERT_RUN_SNAPSHOT, capture, &run.to_string())?;
+                Ok(())
+            }
         },
     }
 }
 
+/// Stores a capture in the tables of a version.
 fn snapshot(connection: &Connection, capture: &Capture, version: &str) -> SqlResult<()> {
-    let sql = "INSERT OR IGNORE INTO snapshots
-        (id, version_id, status_code, url, file_path, blob_id, created_at, headers)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
-    let added = connection.prepare_cached(sql)?.execute(params![
-        capture.id.to_string(),
-        version,
-        capture.status,
-        capture.url,
-        capture.path,
-        capture.body.to_string(),
-        capture.time.seconds(),
-        headers_json(capture)?,
-    ])?;
-    if added == 0 {
+    if insert_snapshot(connection, INSERT_SNAPSHOT, capture, version)? == 0 {
         return Ok(());
     }
     execute(
@@ -187,26 +178,42 @@ fn snapshot(connection: &Connection, capture: &Capture, version: &str) -> SqlRes
     )
 }
 
-fn run_snapshot(connection: &Connection, capture: &Capture, run: RunId) -> SqlResult<()> {
-    execute(
-        connection,
-        "INSERT OR IGNORE INTO varve_run_snapshots (run, id, status_code, url, file_path, blob_id, created_at,
-             headers, record, length, truncated)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-        params![
-            run.to_string(),
-            capture.id.to_string(),
-            capture.status,
-            capture.url,
-            capture.path,
-            capture.body.to_string(),
-            capture.time.seconds(),
-            headers_json(capture)?,
-            capture.record.as_ref().map(RecordId::as_bytes),
-            capture.length,
-            capture.truncated,
-        ],
-    )
+/// The columns and values that both tables of snapshots have.
+macro_rules! insert_snapshot {
+    ($table:literal, $columns:literal, $values:literal) => {
+        concat!(
+            "INSERT OR IGNORE INTO ",
+            $table,
+            " (id, status_code, url, file_path, blob_id, created_at, headers, ",
+            $columns,
+            ") SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8",
+            $values
+        )
+    };
+}
+
+/// Stores a snapshot of the version `?8`. Moku has no columns for the other values.
+const INSERT_SNAPSHOT: &str =
+    insert_snapshot!("snapshots", "version_id", " WHERE (?9, ?10, ?11) IS (?9, ?10, ?11)");
+/// Stores a snapshot of the run `?8`.
+const INSERT_RUN_SNAPSHOT: &str =
+    insert_snapshot!("varve_run_snapshots", "run, record, length, truncated", ", ?9, ?10, ?11");
+
+/// Runs a statement that stores a capture of this version or run. Returns the number of new rows.
+fn insert_snapshot(connection: &Connection, sql: &str, capture: &Capture, owner: &str) -> SqlResult<usize> {
+    Ok(connection.prepare_cached(sql)?.execute(params![
+        capture.id.to_string(),
+        capture.status,
+        capture.url,
+        capture.path,
+        capture.body.to_string(),
+        capture.time.seconds(),
+        headers_json(capture)?,
+        owner,
+        capture.record.as_ref().map(RecordId::as_bytes),
+        capture.length,
+        capture.truncated,
+    ])?)
 }
 
 /// Headers as JSON.

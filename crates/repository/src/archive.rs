@@ -131,19 +131,41 @@ impl Archive {
 
     /// Resolves the text of a user to one id: an id in either form, or the start of one.
     pub fn resolve(&self, text: &str) -> Result<RecordId, RepositoryError> {
-        resolve(&self.store, text)
+        self.ask(|store| resolve(store, text))
     }
 
     /// Opens the object of a resolved id.
     pub fn object(&self, id: RecordId) -> Result<Object, RepositoryError> {
-        object(&self.store, id)
+        self.ask(|store| object(store, id))
+    }
+
+    /// Looks something up in the store. If that fails because of a damaged index, looks again with
+    /// an index made from the silos, if the paths of the archive allow it.
+    pub fn ask<T>(
+        &self,
+        question: impl Fn(&StoreReader) -> Result<T, RepositoryError>,
+    ) -> Result<T, RepositoryError> {
+        question(&self.store).or_else(|failure| self.ask_substitute(failure, question))
+    }
+
+    /// Repeats a failed lookup with an index made from the silos.
+    pub(crate) fn ask_substitute<T>(
+        &self,
+        failure: RepositoryError,
+        question: impl FnOnce(&StoreReader) -> Result<T, RepositoryError>,
+    ) -> Result<T, RepositoryError> {
+        match self.layout.substitute() {
+            Some(substitute) => substitute.answer(&self.backends.silos(), failure, question),
+            None => Err(failure),
+        }
     }
 }
 
 /// Opens the store of an archive with the index that its paths name.
 pub(crate) fn open_store(layout: &ArchivePaths, backends: &Backends) -> Result<StoreReader, StoreError> {
     let index = IndexReader::open(&*layout.index_disk(), &layout.index())?;
-    Ok(StoreReader::with_index(backends.silos(), index))
+    let store = StoreReader::with_index(backends.silos(), index);
+    Ok(if layout.substitute().is_some() { store.distrusting_gaps() } else { store })
 }
 
 /// A store with an empty index, instead of one that cannot be read.

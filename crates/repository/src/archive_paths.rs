@@ -1,18 +1,19 @@
 //! The paths in an archive, and how to find an archive.
 //!
 //! This module only builds paths; except for existence checks it touches no file. Files are opened
-//! through [`ArchivePaths::files`], which follows no link below the archive's folder. An archive is a
-//! folder that contains `varve.toml`; everything else may be missing and is created when it is
+//! through [`ArchivePaths::files`], which follows no link below the archive's folder. An archive is
+//! a folder that contains `varve.toml`; everything else may be missing and is created when it is
 //! first needed.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use varve_file::RootedFiles;
+use varve_file::{RootedFiles, TemporaryFolder};
 use varve_store::disk::{Disk, LocalDisk};
 
 use crate::cache_folder::CacheFolder;
+use crate::substitute_store::SubstituteStore;
 
 /// The file that makes a folder an archive.
 pub const SETTINGS_FILE: &str = "varve.toml";
@@ -27,6 +28,8 @@ pub struct ArchivePaths {
     disk: Arc<dyn Disk>,
     /// Where index and catalog are instead of the archive's folder.
     caches: Option<Arc<CacheFolder>>,
+    /// What readers use if the index turns out to be damaged.
+    substitute: Option<Arc<SubstituteStore>>,
 }
 
 impl fmt::Debug for ArchivePaths {
@@ -49,14 +52,14 @@ impl ArchivePaths {
 
     /// Like [`Self::new`], with silos and index on a disk other than the local one.
     pub fn on_disk(root: &Path, disk: Arc<dyn Disk>) -> Self {
-        Self { root: root.to_owned(), files: RootedFiles::new(root), disk, caches: None }
+        Self { root: root.to_owned(), files: RootedFiles::new(root), disk, caches: None, substitute: None }
     }
 
-    /// The paths of an archive in a folder of this one. No link is followed on the way from this one
-    /// to it.
+    /// The paths of an archive in a folder of this one. No link is followed on the way from this
+    /// one to it.
     pub(crate) fn inside(&self, folder: &Path) -> Self {
-        let disk = Arc::new(LocalDisk::new(self.files.root()));
-        Self { root: folder.to_owned(), files: self.files.clone(), disk, caches: None }
+        let (files, disk) = (self.files.clone(), Arc::clone(&self.disk));
+        Self { root: folder.to_owned(), files, disk, caches: None, substitute: None }
     }
 
     /// The files of the archive, by the paths that this value returns.
@@ -66,7 +69,18 @@ impl ArchivePaths {
 
     /// The same archive, with index and catalog in another folder. For reading only.
     pub(crate) fn with_caches_in(&self, caches: Arc<CacheFolder>) -> Self {
-        Self { caches: Some(caches), ..self.clone() }
+        Self { caches: Some(caches), substitute: None, ..self.clone() }
+    }
+
+    /// The same archive, read with `substitute` where its index turns out to be damaged.
+    #[must_use]
+    pub fn with_substitute(self, substitute: SubstituteStore) -> Self {
+        Self { substitute: Some(Arc::new(substitute)), ..self }
+    }
+
+    /// What readers use if the index turns out to be damaged.
+    pub(crate) fn substitute(&self) -> Option<&SubstituteStore> {
+        self.substitute.as_deref()
     }
 
     /// The disk that the index is on.
@@ -123,17 +137,12 @@ impl ArchivePaths {
 
     /// The catalog, which can be rebuilt from the silos.
     pub fn catalog(&self) -> PathBuf {
-        self.cache_root().join("catalog.db")
+        self.cache_root().join(CATALOG_FILE)
     }
 
     /// The file that names the parent of the next version.
     pub fn head(&self) -> PathBuf {
         self.root.join("HEAD")
-    }
-
-    /// The intended move of HEAD. Unused as long as the silos record every move.
-    pub fn intended_head(&self) -> PathBuf {
-        self.root.join("HEAD.intended")
     }
 
     /// The plan, which users write: one file.
@@ -149,6 +158,11 @@ impl ArchivePaths {
     /// Unfinished files; emptied whenever the archive is opened for writing.
     pub fn temporary(&self) -> PathBuf {
         self.root.join(TEMPORARY_FOLDER)
+    }
+
+    /// The same folder, for files without a name.
+    pub fn temporary_folder(&self) -> TemporaryFolder {
+        TemporaryFolder::below(&self.root, TEMPORARY_FOLDER)
     }
 
     /// The lock file of the writing process.
@@ -178,6 +192,9 @@ impl ArchivePaths {
         matches!(self.files.entry(&self.settings()), Ok(Some(_)))
     }
 }
+
+/// The name of the catalog.
+pub(crate) const CATALOG_FILE: &str = "catalog.db";
 
 /// The name of the temporary folder.
 pub const TEMPORARY_FOLDER: &str = "tmp";

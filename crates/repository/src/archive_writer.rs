@@ -10,6 +10,7 @@ use std::sync::Arc;
 use varve_core::RecordId;
 use varve_core::writer_lock::LockGuard;
 use varve_file::{Folder, FolderError};
+use varve_store::audit::error_text;
 use varve_store::index::IndexOptions;
 use varve_store::{StoreReader, StoreRecovery, StoreSettings, StoreWriter};
 use varve_warc::date::Date;
@@ -85,7 +86,7 @@ impl ArchiveWriter {
         let temporary = root.make_folders(TEMPORARY_FOLDER).map_err(failed)?;
         let lock = backends.lock().take(&opening.holder)?;
         // Must come first: `empty` would remove the files prepared for the swap.
-        finish_pending_swap(layout)?;
+        finish_pending_swap(&backends)?;
         empty(&temporary).map_err(failed)?;
         Ok(lock)
     }
@@ -129,6 +130,17 @@ impl ArchiveWriter {
     pub fn resolve(&self, text: &str) -> Result<RecordId, RepositoryError> {
         resolve(&self.reader(), text)
     }
+}
+
+/// Why the dictionary for new silos cannot be used; `None` if it can, or there is none.
+pub fn dictionary_damage(layout: &ArchivePaths) -> Option<String> {
+    let read = layout.files().read(&layout.dictionary(), MAX_DICTIONARY_BYTES as u64);
+    let damage = match read {
+        Ok(None) => None,
+        Ok(Some(bytes)) => Dictionary::new(bytes).plain().err(),
+        Err(error) => Some(error),
+    };
+    damage.map(|error| error_text(&error))
 }
 
 /// The packing of records, with the archive's dictionary if it has one and the packing supports it.

@@ -7,14 +7,15 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use varve_catalog::{Catalog, CatalogRead, FrontierStore, SqliteCatalog, SqliteFrontierStore};
+use varve_catalog::{Catalog, CatalogRead, DatabasePath, FrontierStore, SqliteCatalog, SqliteFrontierStore};
 use varve_core::head_store::HeadStore;
 use varve_core::writer_lock::WriterLock;
 use varve_file::RootedFiles;
 use varve_store::lock::FileLock;
 use varve_store::silo::SiloFiles;
+use varve_store::steps::step;
 
-use crate::archive_paths::{ArchivePaths, LOCK_FILE, TEMPORARY_FOLDER};
+use crate::archive_paths::{ArchivePaths, CATALOG_FILE, LOCK_FILE, TEMPORARY_FOLDER};
 use crate::error::RepositoryError;
 use crate::head_file::FileHead;
 use crate::settings::{ArchiveSettings, SettingsError};
@@ -58,11 +59,21 @@ impl Backends {
         let unknown = |source| RepositoryError::Settings { path: layout.settings(), source };
         choose("catalog", settings.catalog.as_deref(), &CATALOG_NAMES).map_err(unknown)?;
         choose("silos", settings.silos.as_deref(), &SILO_NAMES).map_err(unknown)?;
-        Ok(Self {
+        Ok(Self::in_files(layout))
+    }
+
+    /// The same implementations for an archive in another folder, such as one that is being
+    /// prepared.
+    pub fn for_layout(&self, layout: &ArchivePaths) -> Self {
+        Self::in_files(layout)
+    }
+
+    fn in_files(layout: &ArchivePaths) -> Self {
+        Self {
             layout: layout.clone(),
-            head: file_head(layout.files().clone(), layout.head(), layout.intended_head()),
+            head: file_head(layout.files().clone(), layout.head()),
             lock: file_lock(layout.root(), &format!("{TEMPORARY_FOLDER}/{LOCK_FILE}")),
-        })
+        }
     }
 
     /// The paths of the archive.
@@ -72,7 +83,7 @@ impl Backends {
 
     /// The silos.
     pub fn silos(&self) -> SiloFiles {
-        open_silo_files(&self.layout)
+        SiloFiles::new(Arc::clone(self.layout.disk()), self.layout.silos(), None)
     }
 
     /// HEAD.
@@ -95,6 +106,11 @@ impl Backends {
         Ok(OpenCatalog { frontier: frontier_in(&rows), rows })
     }
 
+    /// The first inconsistency within the catalog, if there is one.
+    pub fn catalog_problem(&self) -> Result<Option<String>, RepositoryError> {
+        Ok(SqliteCatalog::open_to_read(&self.layout.catalog())?.integrity_problem()?)
+    }
+
     /// Opens the catalog for writing, and creates it if there is none.
     pub fn write_catalog(&self) -> Result<OpenCatalog<dyn Catalog>, RepositoryError> {
         let rows = Arc::new(SqliteCatalog::open_to_write(&self.layout.catalog())?);
@@ -104,19 +120,52 @@ impl Backends {
     /// Creates a catalog of the same kind in another folder, to be compared with that of the
     /// archive.
     pub fn new_catalog(&self, folder: &Path) -> Result<Box<dyn Catalog>, RepositoryError> {
-        Ok(Box::new(SqliteCatalog::open_to_write(&folder.join("catalog.db"))?))
+        let path = folder.join(CATALOG_FILE);
+        // Below the archive no link is followed.
+        let database = match path.strip_prefix(self.layout.root()) {
+            Ok(name) => DatabasePath::below(self.layout.root(), name),
+            Err(_) => DatabasePath::from(&path),
+        };
+        Ok(Box::new(SqliteCatalog::open_to_write(database)?))
+    }
+
+    /// Replaces the catalog by one that [`new_catalog`](Self::new_catalog) created in `folder` and
+    /// no process has open. The caller holds the lock.
+    pub fn install_catalog(&self, folder: &Path) -> Result<(), RepositoryError> {
+        // SQLite would apply the log of the old catalog to the new one.
+        self.remove_catalog_log()?;
+        let path = self.layout.catalog();
+        step("rename", &path);
+        let renamed = self.layout.files().rename(&folder.join(CATALOG_FILE), &path);
+        renamed.map_err(RepositoryError::write(&path))
+    }
+
+    /// Whether [`new_catalog`](Self::new_catalog) created a catalog in `folder`.
+    pub fn has_catalog_in(&self, folder: &Path) -> Result<bool, RepositoryError> {
+        let path = folder.join(CATALOG_FILE);
+        Ok(self.layout.files().entry(&path).map_err(RepositoryError::read(&path))?.is_some())
+    }
+
+    /// Removes the catalog. It can be rebuilt from the silos.
+    pub fn remove_catalog(&self) -> Result<(), RepositoryError> {
+        self.remove_catalog_log()?;
+        self.remove_file(&self.layout.catalog())
+    }
+
+    fn remove_catalog_log(&self) -> Result<(), RepositoryError> {
+        let log = |ending| self.layout.root().join(format!("{CATALOG_FILE}{ending}"));
+        ["-wal", "-shm"].iter().try_for_each(|ending| self.remove_file(&log(ending)))
+    }
+
+    fn remove_file(&self, path: &Path) -> Result<(), RepositoryError> {
+        step("remove", path);
+        self.layout.files().remove(path).map_err(RepositoryError::write(path))
     }
 }
 
-/// The silos of an archive, for callers that hold no [`Backends`]: every known value of `silos`
-/// means the archive's own folder.
-pub fn open_silo_files(layout: &ArchivePaths) -> SiloFiles {
-    SiloFiles::new(Arc::clone(layout.disk()), layout.silos(), None)
-}
-
-/// HEAD in files, as a Moku site always has it.
-pub(crate) fn file_head(files: RootedFiles, head: PathBuf, intended: PathBuf) -> Arc<dyn HeadStore> {
-    Arc::new(FileHead::new(files, head, intended))
+/// HEAD in a file, as a Moku site always has it.
+pub(crate) fn file_head(files: RootedFiles, head: PathBuf) -> Arc<dyn HeadStore> {
+    Arc::new(FileHead::new(files, head))
 }
 
 /// A lock on a file, as a Moku site always has it.

@@ -103,7 +103,8 @@ mod tests {
         const EACCES_CODE: i32 = 13;
         let refused = |code: i32| io::Error::from_raw_os_error(code);
         let object = |source: io::Error| RepositoryError::ReadObject { id: String::new(), source };
-        let damaged = StoreError::Damaged { id: String::new(), silo: 0, offset: 0, message: String::new() };
+        let (id, message) = (String::new(), String::new());
+        let damaged = StoreError::Damaged { id, silo: 0, offset: 0, message, misdirected: false };
         let unreadable = BodyFailure::Unreadable(io::ErrorKind::PermissionDenied);
         for (error, expected) in [
             (RepositoryError::Absent { id: String::new() }, Some(BodyFailure::Missing)),

@@ -27,6 +27,7 @@ pub mod pending_swap;
 pub mod rows;
 pub mod seen_files;
 pub mod settings;
+mod substitute_store;
 pub mod tree;
 pub mod tree_manifest_error;
 
@@ -39,3 +40,4 @@ pub use error::RepositoryError;
 pub use layout::{Layout, detect_layout, find_root};
 pub use objects::Objects;
 pub use settings::{ArchiveSettings, PackingMethod, SettingsError};
+pub use substitute_store::SubstituteStore;

@@ -8,13 +8,15 @@
 //! files.
 
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use std::{fs, io};
 
+use varve_store::disk::DiskError;
 use varve_store::steps::step;
 
 use crate::archive_paths::ArchivePaths;
+use crate::backends::Backends;
 use crate::error::RepositoryError;
 
 /// How long a reader waits for a pending swap, which usually takes only a few renames.
@@ -61,47 +63,62 @@ fn swap_state(layout: &ArchivePaths) -> SwapState {
 }
 
 /// Moves the files derived from the silos into place, if a swap is pending. The caller must hold
-/// the write lock.
-pub fn finish_pending_swap(layout: &ArchivePaths) -> Result<(), RepositoryError> {
-    let (files, marker) = (layout.files(), layout.pending_swap());
-    if files.entry(&marker).map_err(RepositoryError::read(&marker))?.is_none() {
+/// the write lock. Silos and index are on the disk of the layout; catalog and HEAD are replaced by
+/// their own implementations.
+pub fn finish_pending_swap(backends: &Backends) -> Result<(), RepositoryError> {
+    let layout = backends.layout();
+    let (disk, marker) = (&**layout.disk(), layout.pending_swap());
+    if disk.stat(&marker).map_err(read_failure)?.is_none() {
         return Ok(());
     }
     let new = prepared_paths(layout);
-    let is_folder = |path: &Path| files.is_folder(path).map_err(RepositoryError::read(path));
+    let is_folder = |path: &Path| {
+        let found = disk.stat(path).map_err(read_failure)?;
+        Ok::<bool, RepositoryError>(found.is_some_and(|found| found.folder))
+    };
     if is_folder(new.root())? {
         if is_folder(&new.index())? {
-            put_away(layout, &layout.index(), &layout.temporary().join("old-index"))?;
+            put_index_away(layout)?;
+            disk.rename(&new.index(), &layout.index()).map_err(write_failure)?;
         }
-        rename(layout, &new.index(), &layout.index())?;
-        if files.entry(&new.catalog()).map_err(RepositoryError::read(&new.catalog()))?.is_some() {
-            forget_log(layout)?;
+        if backends.has_catalog_in(new.root())? {
+            backends.install_catalog(new.root())?;
         }
-        rename(layout, &new.catalog(), &layout.catalog())?;
-        rename(layout, &new.head(), &layout.head())?;
+        if let Some(version) = backends.for_layout(&new).head().read()? {
+            backends.head().repair(version)?;
+        }
     } else {
         // The prepared folder was removed, so it is unknown which silos the present files match.
-        put_away(layout, &layout.index(), &layout.temporary().join("old-index"))?;
-        forget_log(layout)?;
-        remove(layout, &layout.catalog())?;
-        remove(layout, &layout.head())?;
+        put_index_away(layout)?;
+        backends.remove_catalog()?;
+        backends.head().clear()?;
     }
-    sync_folder(layout, layout.root())?;
-    remove(layout, &marker)?;
-    sync_folder(layout, &layout.silos())
+    disk.sync_folder(layout.root()).map_err(write_failure)?;
+    disk.remove(&marker).map_err(write_failure)?;
+    disk.sync_folder(&layout.silos()).map_err(write_failure)
 }
 
-/// Removes the SQLite log of a catalog about to be replaced: SQLite would apply it to the new one.
-fn forget_log(layout: &ArchivePaths) -> Result<(), RepositoryError> {
-    let log = |ending| layout.root().join(format!("catalog.db{ending}"));
-    ["-wal", "-shm"].iter().try_for_each(|ending| remove(layout, &log(ending)))
+/// The index that a swap replaced, until it is removed.
+pub fn old_index(layout: &ArchivePaths) -> PathBuf {
+    layout.temporary().join("old-index")
 }
 
-/// Renames a folder, replacing anything at the target.
-fn put_away(layout: &ArchivePaths, folder: &Path, to: &Path) -> Result<(), RepositoryError> {
-    step("remove folders", to);
-    layout.files().remove_tree(to).map_err(RepositoryError::write(to))?;
-    rename(layout, folder, to)
+/// Renames the index, if there is one, to the name for the old one.
+fn put_index_away(layout: &ArchivePaths) -> Result<(), RepositoryError> {
+    let (disk, old) = (&**layout.disk(), old_index(layout));
+    disk.remove_tree(&old).map_err(write_failure)?;
+    match disk.rename(&layout.index(), &old) {
+        Err(error) if error.is_absent() => Ok(()),
+        renamed => renamed.map_err(write_failure),
+    }
+}
+
+fn read_failure(error: DiskError) -> RepositoryError {
+    RepositoryError::Read { path: error.path, source: error.source }
+}
+
+fn write_failure(error: DiskError) -> RepositoryError {
+    RepositoryError::Write { path: error.path, source: error.source }
 }
 
 /// Renames a file or folder of an archive, if it exists.

@@ -8,7 +8,8 @@
 use crate::attribution::{EvidenceRef, PagePair, ScoreShare, ShareCause};
 use crate::evidence::{EvidenceLocation, ExposureEvidence};
 use crate::{PageScore, RuleId, RulePack};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::json;
 use uuid::Uuid;
 
 /// The UUID namespace of row ids.
@@ -46,6 +47,11 @@ impl VersionScore {
     /// The pages, in order.
     pub fn pages(&self) -> &[PageScore] {
         &self.pages
+    }
+
+    /// The pages, in order, without the score.
+    pub fn into_pages(self) -> Vec<PageScore> {
+        self.pages
     }
 
     /// The page that scores highest.
@@ -193,16 +199,18 @@ pub struct AttributionSubject {
     pub note: String,
 }
 
-/// The rows of one piece of evidence.
+/// The rows of one piece of evidence. What all of its places share is made once: a page can have
+/// hundreds of them.
 fn piece_rows(page: &PageScore, index: usize, number: usize, created_at: i64) -> Vec<EvidenceLocationRow> {
     let evidence = &page.evidence[index];
+    let (evidence_id, evidence_json) = (evidence_id(page, index), evidence_json(evidence));
     let row = |location_index: i64, location: Option<&EvidenceLocation>| EvidenceLocationRow {
-        id: location_id(page, index, location_index),
+        id: location_id(&evidence_id, location_index),
         version_id: page.version_id.clone(),
-        evidence_id: evidence_id(page, index),
+        evidence_id,
         evidence_index: number,
         evidence_key: evidence.key.name(),
-        evidence_json: evidence_json(evidence),
+        evidence_json: evidence_json.clone(),
         location: LocationColumns {
             index: location_index,
             file_path: page.file_path.clone(),
@@ -278,10 +286,10 @@ impl AttributionSubject {
     /// A finding. Only places of the head certainly have rows.
     fn find(page: &PageScore, find: EvidenceRef, word: &str, is_head: bool) -> Option<Self> {
         let evidence = page.evidence.get(find.evidence)?;
-        let location_index = find.location.map(number);
-        let row = location_index.filter(|_| is_head).map(|index| location_id(page, find.evidence, index));
+        let (evidence_id, location_index) = (evidence_id(page, find.evidence), find.location.map(number));
+        let row = location_index.filter(|_| is_head).map(|index| location_id(&evidence_id, index));
         Some(Self {
-            evidence_id: evidence_id(page, find.evidence),
+            evidence_id,
             location_id: row,
             location_index,
             evidence_key: evidence.key.name(),
@@ -339,8 +347,8 @@ fn evidence_id(page: &PageScore, index: usize) -> Uuid {
 }
 
 /// The id of a place of it.
-fn location_id(page: &PageScore, index: usize, location: i64) -> Uuid {
-    derive(&["location", &evidence_id(page, index).to_string(), &location.to_string()])
+fn location_id(evidence_id: &Uuid, location: i64) -> Uuid {
+    derive(&["location", &evidence_id.to_string(), &location.to_string()])
 }
 
 /// An id derived from names and their lengths, so that two lists of names never have the same id.
@@ -356,14 +364,25 @@ fn number(index: usize) -> i64 {
 
 /// Evidence without its places, which have their own columns.
 fn evidence_json(evidence: &ExposureEvidence) -> String {
-    let mut value = json!(evidence);
-    if let Value::Object(fields) = &mut value {
-        fields.shift_remove("locations");
-    }
-    value.to_string()
+    let without_places = ExposureEvidence {
+        key: evidence.key,
+        rule_id: evidence.rule_id,
+        severity: evidence.severity,
+        category: evidence.category,
+        description: evidence.description.clone(),
+        count: evidence.count,
+        locations: Vec::new(),
+        contribution: evidence.contribution,
+        exposure: evidence.exposure,
+    };
+    to_json(&without_places)
 }
 
 /// A place.
 fn location_json(location: &EvidenceLocation) -> String {
-    json!(location).to_string()
+    to_json(location)
+}
+
+fn to_json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("every part is a string, a finite number or a list of such")
 }

@@ -7,6 +7,7 @@
 //! captures.
 
 pub mod column;
+mod database_path;
 mod error;
 mod open;
 mod read_annotations;
@@ -20,6 +21,7 @@ mod versions;
 use rusqlite::{Connection, Params, Row};
 use varve_core::history::TimeOrder;
 
+pub use database_path::DatabasePath;
 pub use error::UnlocatedError;
 pub use open::{configure_writer, open_to_write};
 pub use read_annotations::parsed_state;

@@ -4,15 +4,14 @@
 //! link or a special file: a link could lead a write elsewhere, and a named pipe would make SQLite
 //! wait for ever. Both are checked first, and SQLite itself refuses links that appear later.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
-use varve_core::catalog::CatalogError;
-use varve_file::Folder;
 
 use crate::SqlResult;
+use crate::database_path::{DatabasePath, sibling_file};
 use crate::error::{UnlocatedError, is_disk_full};
 
 /// How long a connection waits for another writer.
@@ -71,8 +70,8 @@ impl DatabaseFiles {
 ///
 /// A read-only connection leaves behind the log files that it had to make. Where there are none
 /// yet, a connection that may write is used, with `query_only` set.
-pub(crate) fn open_to_read(path: &Path) -> SqlResult<PooledReader> {
-    let path = &checked_path(path)?;
+pub(crate) fn open_to_read(path: &DatabasePath) -> SqlResult<PooledReader> {
+    let path = &path.checked()?;
     let read_only = COMMON_FLAGS | OpenFlags::SQLITE_OPEN_READ_ONLY;
     let removes_log = COMMON_FLAGS | OpenFlags::SQLITE_OPEN_READ_WRITE;
     let flags = if sibling_file(path, "-wal").exists() { read_only } else { removes_log };
@@ -82,34 +81,6 @@ pub(crate) fn open_to_read(path: &Path) -> SqlResult<PooledReader> {
         }
         opened => Ok(PooledReader { connection: opened?, immutable_since: None }),
     }
-}
-
-/// The canonical path of a database, without which SQLite could not refuse links. Fails if the
-/// database, or a file that SQLite keeps beside it, is not a regular file.
-///
-/// Links on the way to the folder of the database are followed: the caller has opened that folder.
-fn checked_path(path: &Path) -> SqlResult<PathBuf> {
-    let failed = |source: Box<dyn std::error::Error + Send + Sync>| {
-        UnlocatedError::Callback(CatalogError::Unreachable { path: path.to_owned(), source })
-    };
-    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Ok(path.to_owned()) };
-    let folder = match Folder::open(parent) {
-        // SQLite words that nothing is there.
-        Err(error) if error.is_absent() => return Ok(path.to_owned()),
-        opened => opened.map_err(|error| failed(error.into()))?,
-    };
-    for suffix in ["", "-wal", "-shm", "-journal"] {
-        folder.checked_path(sibling_file(Path::new(name), suffix)).map_err(|error| failed(error.into()))?;
-    }
-    let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
-    Ok(parent.canonicalize().map_err(|error| failed(error.into()))?.join(name))
-}
-
-/// The name of a file that SQLite keeps beside a database.
-fn sibling_file(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    PathBuf::from(name)
 }
 
 /// Opens a database as one that no process changes, because SQLite could not open it otherwise.
@@ -136,9 +107,9 @@ fn open_immutable(path: &Path, flags: OpenFlags, cause: &rusqlite::Error) -> Sql
 }
 
 /// Opens a database to write. Creates it if it does not exist.
-pub fn open_to_write(path: &Path) -> SqlResult<Connection> {
+pub fn open_to_write(path: &DatabasePath) -> SqlResult<Connection> {
     let flags = COMMON_FLAGS | OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
-    let connection = Connection::open_with_flags(checked_path(path)?, flags).and_then(configure)?;
+    let connection = Connection::open_with_flags(path.checked()?, flags).and_then(configure)?;
     if connection.is_readonly("main")? {
         return Err(UnlocatedError::ReadOnly);
     }

@@ -136,19 +136,7 @@ impl<L: TableLayout> CatalogRead for TableCatalog<L> {
         matching: UrlMatch,
         limit: usize,
     ) -> CatalogResult<Vec<Vec<Capture>>> {
-        let (filter, newest) = (CaptureFilter::default(), TimeOrder::NewestFirst);
-        self.query(|connection| {
-            let find = |url: &&str| {
-                let spellings = match matching {
-                    UrlMatch::Exact => Vec::new(),
-                    UrlMatch::SamePage => L::spellings_of(connection, url)?,
-                };
-                let others = spellings.iter().map(String::as_str).filter(|other| other != url);
-                let urls: Vec<&str> = std::iter::once(*url).chain(others).collect();
-                L::captures_of_any(connection, &urls, &filter, newest, ListCursor::first(limit))
-            };
-            urls.iter().map(find).collect()
-        })
+        self.query(|connection| L::newest_captures(connection, urls, matching, limit))
     }
 
     fn spellings_of(&self, url: &str) -> CatalogResult<Vec<String>> {

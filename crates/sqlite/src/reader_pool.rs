@@ -1,12 +1,13 @@
 //! A pool of connections that only read. Each query sees one state of the database.
 
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rusqlite::Connection;
 use varve_core::catalog::CatalogResult;
 
+use crate::database_path::DatabasePath;
 use crate::open::{PooledReader, open_to_read};
 use crate::{SqlResult, UnlocatedError};
 
@@ -31,7 +32,7 @@ struct ReaderConnections {
 
 /// Connections to read with. They are opened when they are needed.
 pub struct ReaderPool {
-    path: PathBuf,
+    path: DatabasePath,
     prepare: PrepareReader,
     idle: Mutex<ReaderConnections>,
 }
@@ -40,36 +41,36 @@ impl ReaderPool {
     /// Opens the first connection, which checks that the database can be used. `prepare` is applied
     /// to each new connection.
     pub fn open(
-        path: &Path,
+        path: &DatabasePath,
         prepare: impl Fn(&Connection) -> SqlResult<()> + Send + Sync + 'static,
     ) -> CatalogResult<Self> {
-        let idle = ReaderConnections { file: file_identity(path), readers: Vec::new() };
-        let pool = Self { path: path.to_owned(), prepare: Box::new(prepare), idle: Mutex::new(idle) };
-        let first = pool.connect().map_err(|error| error.at(path))?;
-        pool.put_back(first, file_identity(path));
+        let idle = ReaderConnections { file: file_identity(path.as_path()), readers: Vec::new() };
+        let pool = Self { path: path.clone(), prepare: Box::new(prepare), idle: Mutex::new(idle) };
+        let first = pool.connect().map_err(|error| error.at(path.as_path()))?;
+        pool.put_back(first, file_identity(path.as_path()));
         Ok(pool)
     }
 
     /// The path of the database.
-    pub fn path(&self) -> &Path {
+    pub fn path(&self) -> &DatabasePath {
         &self.path
     }
 
     /// Runs queries that all see the same state of the database.
     pub fn query<T>(&self, queries: impl FnOnce(&Connection) -> SqlResult<T>) -> CatalogResult<T> {
-        self.try_query(queries).map_err(|error| error.at(&self.path))
+        self.try_query(queries).map_err(|error| error.at(self.path.as_path()))
     }
 
     fn try_query<T>(&self, queries: impl FnOnce(&Connection) -> SqlResult<T>) -> SqlResult<T> {
-        let file = file_identity(&self.path);
-        let reader = match self.take_idle(file).filter(|reader| reader.is_current(&self.path)) {
+        let file = file_identity(self.path.as_path());
+        let reader = match self.take_idle(file).filter(|reader| reader.is_current(self.path.as_path())) {
             Some(reader) => reader,
             None => self.connect()?,
         };
         let snapshot = reader.connection.unchecked_transaction()?;
         let answer = queries(&reader.connection);
         let ended = snapshot.finish();
-        if reader.was_overwritten(&self.path) {
+        if reader.was_overwritten(self.path.as_path()) {
             return Err(UnlocatedError::Busy);
         }
         ended?;

@@ -9,6 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use varve_core::catalog::{Catalog, CatalogError, CatalogRead, CatalogResult, CatalogRow};
 
+use crate::database_path::DatabasePath;
 use crate::table_layout::{BatchEffect, TableLayout, WriteCache};
 use crate::{ReaderPool, SqlResult, UnlocatedError, versions};
 
@@ -37,30 +38,49 @@ enum CommitSync {
 
 impl<L: TableLayout> TableCatalog<L> {
     /// Opens the database to read. Changes nothing, and leaves no new file beside it.
-    pub fn open_to_read(path: &Path) -> CatalogResult<Self> {
-        Self::open(path, None)
+    pub fn open_to_read(path: impl Into<DatabasePath>) -> CatalogResult<Self> {
+        Self::open(&path.into(), None)
     }
 
     /// Opens the database to write, and creates it if it does not exist. The caller holds the lock
     /// of the archive or site.
-    pub fn open_to_write(path: &Path) -> CatalogResult<Self> {
+    pub fn open_to_write(path: impl Into<DatabasePath>) -> CatalogResult<Self> {
         Self::open_with_options(path, &L::WriteOptions::default())
     }
 
     /// Opens the database to write, as [`open_to_write`](Self::open_to_write) does.
-    pub fn open_with_options(path: &Path, options: &L::WriteOptions) -> CatalogResult<Self> {
-        let connection = L::open_writer(path, options).map_err(|error| error.at(path))?;
+    pub fn open_with_options(
+        path: impl Into<DatabasePath>,
+        options: &L::WriteOptions,
+    ) -> CatalogResult<Self> {
+        let path = &path.into();
+        let connection = L::open_writer(path, options).map_err(|error| error.at(path.as_path()))?;
         let writer = TableWriter { connection, sync: CommitSync::Full, cache: L::Cache::default() };
         Self::open(path, Some(Mutex::new(writer)))
     }
 
-    fn open(path: &Path, writer: Option<Mutex<TableWriter<L::Cache>>>) -> CatalogResult<Self> {
+    fn open(path: &DatabasePath, writer: Option<Mutex<TableWriter<L::Cache>>>) -> CatalogResult<Self> {
         Ok(Self { readers: ReaderPool::open(path, L::prepare_reader)?, writer, layout: PhantomData })
     }
 
     /// The path of the database.
     pub fn path(&self) -> &Path {
+        self.readers.path().as_path()
+    }
+
+    /// The place of the database.
+    pub fn database_path(&self) -> &DatabasePath {
         self.readers.path()
+    }
+
+    /// The first inconsistency within the database, in the words of SQLite: rows and the indexes of
+    /// their table may disagree, and a query may use either.
+    pub fn integrity_problem(&self) -> CatalogResult<Option<String>> {
+        self.query(|connection| {
+            let said: String =
+                connection.query_row("PRAGMA main.integrity_check(1)", [], |row| row.get(0))?;
+            Ok((said != "ok").then_some(said))
+        })
     }
 
     /// Runs queries that all see the same state of the database.

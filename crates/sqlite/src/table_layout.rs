@@ -4,8 +4,6 @@
 //! [`TableCatalog`](crate::TableCatalog) does everything else once, for every layout. A layout
 //! gives SQL and functions over a connection, and knows neither pools nor locks nor paths.
 
-use std::path::Path;
-
 use rusqlite::{Connection, Row};
 use varve_core::catalog::{CatalogResult, CatalogRow, Removal, UrlMatch};
 use varve_core::history::{
@@ -15,6 +13,7 @@ use varve_core::{BodyId, RecordId, VersionId};
 
 use crate::SqlResult;
 use crate::column::{ColumnIdForm, TimeUnit};
+use crate::database_path::DatabasePath;
 
 /// The table or view of versions. The SQL names it `v`.
 pub struct VersionTable {
@@ -118,7 +117,7 @@ pub trait TableLayout: CaptureTables + RemovalTables + 'static {
     const RECORDS_OF_RUN: &'static str;
 
     /// Opens the database to write, and creates it if it does not exist.
-    fn open_writer(path: &Path, options: &Self::WriteOptions) -> SqlResult<Connection>;
+    fn open_writer(path: &DatabasePath, options: &Self::WriteOptions) -> SqlResult<Connection>;
 
     /// Prepares a connection for reading: checks the schema, makes temporary views.
     fn prepare_reader(connection: &Connection) -> SqlResult<()>;
@@ -221,6 +220,27 @@ pub trait CaptureTables {
         order: TimeOrder,
         cursor: ListCursor<&Capture>,
     ) -> SqlResult<Vec<Capture>>;
+
+    /// For each URL at most `limit` captures, newest first. The default reads one URL after the
+    /// other; a layout that crawls ask reads all of them together.
+    fn newest_captures(
+        connection: &Connection,
+        urls: &[&str],
+        matching: UrlMatch,
+        limit: usize,
+    ) -> SqlResult<Vec<Vec<Capture>>> {
+        let (filter, newest) = (CaptureFilter::default(), TimeOrder::NewestFirst);
+        let find = |url: &&str| {
+            let spellings = match matching {
+                UrlMatch::Exact => Vec::new(),
+                UrlMatch::SamePage => Self::spellings_of(connection, url)?,
+            };
+            let others = spellings.iter().map(String::as_str).filter(|other| other != url);
+            let urls: Vec<&str> = std::iter::once(*url).chain(others).collect();
+            Self::captures_of_any(connection, &urls, &filter, newest, ListCursor::first(limit))
+        };
+        urls.iter().map(find).collect()
+    }
 
     /// The captures of several URLs in a version, by time.
     fn captures_of_any_in(

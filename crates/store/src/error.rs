@@ -77,6 +77,8 @@ pub enum StoreError {
         offset: u64,
         /// The message.
         message: String,
+        /// Whether the index led here and another record or none is here: the index may be wrong.
+        misdirected: bool,
     },
     /// A segment of a large object is not where it should be.
     #[error("segment {number} of `{id}` is not in silo {silo}")]
@@ -106,6 +108,14 @@ pub(crate) fn parse_record_uri(uri: &RecordUri) -> Result<RecordId, StoreError> 
 impl StoreError {
     pub(crate) fn read(silo: u32, source: varve_warc::Error) -> Self {
         Self::Read { silo, source }
+    }
+
+    /// Whether a lookup failed that may succeed with an index made from the silos.
+    pub fn may_be_index_damage(&self) -> bool {
+        matches!(
+            self,
+            Self::Index(_) | Self::Damaged { misdirected: true, .. } | Self::Silo(SiloError::Missing { .. })
+        )
     }
 
     pub(crate) fn walk(silo: u32, error: WalkError) -> Self {

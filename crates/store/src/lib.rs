@@ -9,8 +9,8 @@
 //! [`medium`].
 //!
 //! Modules depend on each other in one direction: `disk`, `medium` and `index` at the bottom, then
-//! `record` and `silo`, then `reader`, then `writer`, and on top of both `exchange`, `body`,
-//! `audit`, `rebuild`, `purge` and `aardwarc`.
+//! `record` and `silo`, then `reader`, then `silo_chain` and `writer`, and on top of both `exchange`,
+//! `body`, `audit`, `rebuild`, `purge` and `aardwarc`.
 
 pub mod aardwarc;
 pub mod audit;
@@ -28,6 +28,7 @@ pub mod rebuild;
 pub mod record;
 mod settings;
 pub mod silo;
+mod silo_chain;
 pub mod steps;
 mod writer;
 
@@ -35,6 +36,7 @@ pub use error::StoreError;
 pub use reader::{LocatedRecord, Object, ObjectReader, StoreReader};
 pub use settings::StoreSettings;
 pub use silo::describes_silo;
+pub use silo_chain::ChainBreak;
 pub use writer::{
     BufferedObject, KeptRecord, MAX_BUFFERED_BYTES, NewObject, StoreRecovery, StoreWriter, StoredObject,
     Ticket,

@@ -76,16 +76,45 @@ impl WriterLock for FileLock {
     }
 }
 
-/// A description that cannot be read counts as not given: the lock is what matters.
+/// A description that cannot be read counts as not given: the lock is what matters. A process that
+/// has just taken the lock writes its description a moment later.
 fn read_holder(file: &mut File) -> String {
     let mut text = String::new();
-    let read = file.take(MAX_HOLDER_BYTES).read_to_string(&mut text);
-    describe_holder(if read.is_ok() { &text } else { "" })
+    for attempt in 0..=TAKE_RETRIES {
+        text.clear();
+        let read = file.rewind().and_then(|()| file.take(MAX_HOLDER_BYTES).read_to_string(&mut text));
+        if read.is_err() {
+            text.clear();
+        }
+        if !text.trim().is_empty() || attempt == TAKE_RETRIES {
+            break;
+        }
+        std::thread::sleep(RETRY_DELAY);
+    }
+    describe_holder(&text)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The holder writes its description a moment after it has taken the lock.
+    #[test]
+    fn a_holder_that_has_just_taken_the_lock_is_named() {
+        let root = tempfile::tempdir().expect("a folder");
+        let lock = FileLock::new(root.path().to_owned(), PathBuf::from("lock"));
+        let file = File::create(root.path().join("lock")).expect("created");
+        file.lock().expect("locked");
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(RETRY_DELAY / 2);
+                (&file).write_all(b"varve store, process 12").expect("written");
+            });
+            assert_eq!(lock.holder().expect("asked").as_deref(), Some("varve store, process 12"));
+        });
+        file.set_len(0).expect("cut");
+        assert_eq!(lock.holder().expect("asked").as_deref(), Some("the lock does not name the process"));
+    }
 
     #[test]
     fn a_link_as_lock_file_is_an_error_and_its_target_stays() {

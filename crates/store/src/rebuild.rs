@@ -4,7 +4,7 @@
 //! record was written makes them again from its header, so the result equals the index that
 //! housekeeping produces, byte for byte. The same pass yields the records that a catalog needs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
@@ -15,9 +15,12 @@ use crate::disk::Disk;
 use crate::error::StoreError;
 use crate::exchange::{ScannedRecord, extract_lossy};
 use crate::index::{IndexEntry, IndexError, IndexOptions, IndexReader, IndexRebuild, PrefixRange, SiloPlace};
+use crate::reader::OpenSilos;
 use crate::silo::{
-    SiloError, SiloFile, SiloFiles, SiloWalk, WalkedRecords, missing_ranges, next_number, walk,
+    SiloError, SiloFile, SiloFiles, SiloListing, SiloWalk, UnreadSiloFile, WalkedRecords, missing_ranges,
+    next_number, walk,
 };
+use crate::silo_chain::{ChainBreak, check_description, check_digest};
 use crate::writer::recover::{LastSiloState, save_cut_tail, trim_last_silo};
 use crate::writer::segments;
 
@@ -39,6 +42,10 @@ pub struct RebuildDone {
     pub lost_silos: Vec<RangeInclusive<u32>>,
     /// Entries of the old index that lead into missing silos or behind the end of a silo.
     pub lost_entries: u64,
+    /// Silos that were changed, renamed or swapped: each silo states the digest of the one before.
+    pub chain_breaks: Vec<ChainBreak>,
+    /// Files that have the number of a silo and were not read.
+    pub unread_files: Vec<UnreadSiloFile>,
     /// The damage of the file with the next silo number, which was written again.
     pub number_damage: Option<SiloError>,
 }
@@ -65,18 +72,25 @@ pub fn rebuild(
     let mut done = RebuildDone::default();
     segments::complete(files)?;
     files.disk.make_folders(folder)?;
-    let silos = files.list()?;
+    let SiloListing { silos, unread } = files.survey()?;
     let known = read_old_index(files, folder, &silos, &mut done);
     let mut index = IndexRebuild::begin(&*files.disk, folder, options)?;
     // The new index has no entries of lost silos, so their numbers are recorded separately.
     done.number_damage = next_number::restore(files, known.map_or(0, |known| known.silo() + 1))?;
-    let numbers: Vec<u32> = silos.keys().copied().collect();
-    done.lost_silos = missing_ranges(&numbers, next_number::next_unused(files)?);
+    done.lost_silos = lost_silos(files, &silos, &unread)?;
+    done.unread_files = unread;
+    let last = silos.keys().next_back().copied();
+    let chain = OpenSilos::new(files.clone());
     for (number, silo) in &silos {
         let source = files.open(*number)?;
-        let (mut walked, unconfirmed) =
-            index_silo(&*source, *number, threads, progress, &mut index, scanned)?;
-        let state = if numbers.last() == Some(number) {
+        let (mut walked, unconfirmed) = std::thread::scope(|scope| {
+            let link = scope.spawn(|| chain_break(&chain, silo, silos.get(&(number + 1))));
+            let indexed = index_silo(&*source, *number, threads, progress, &mut index, scanned);
+            let link = link.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            done.chain_breaks.extend(link?);
+            indexed
+        })?;
+        let state = if last == Some(*number) {
             if known.is_none() && !silo.read_only {
                 done.set_aside = save_cut_tail(files, silo, &*source, walked.good)?;
             }
@@ -108,6 +122,32 @@ fn read_old_index(
     let old = IndexReader::open(&*files.disk, folder).ok()?;
     done.lost_entries = count_lost_entries(&old, silos);
     old.greatest_place()
+}
+
+/// How a silo does not fit the chain. A silo without a readable description is damaged, which the
+/// walk reports.
+fn chain_break(
+    silos: &OpenSilos,
+    silo: &SiloFile,
+    next: Option<&SiloFile>,
+) -> Result<Option<ChainBreak>, StoreError> {
+    let description = silos.description_of(silo.number)?;
+    match description.and_then(|(header, _)| check_description(&header, silo)) {
+        Some(renamed) => Ok(Some(renamed)),
+        None => check_digest(silos, silo, next),
+    }
+}
+
+/// The ranges of numbers that were used and that no file has.
+fn lost_silos(
+    files: &SiloFiles,
+    silos: &BTreeMap<u32, SiloFile>,
+    unread: &[UnreadSiloFile],
+) -> Result<Vec<RangeInclusive<u32>>, SiloError> {
+    let ambiguous = unread.iter().filter(|file| file.is_ambiguous()).map(|file| file.number);
+    let numbers: BTreeSet<u32> = silos.keys().copied().chain(ambiguous).collect();
+    let numbers: Vec<u32> = numbers.into_iter().collect();
+    Ok(missing_ranges(&numbers, next_number::next_unused(files)?))
 }
 
 /// Counts the entries that lead to no byte of a silo. A damaged index is counted up to the damage.
@@ -144,8 +184,8 @@ pub fn build_index_elsewhere(
     Ok(())
 }
 
-/// Adds the records of a silo to the index and passes them to `scanned`, up to the last complete one.
-/// Returns those behind it.
+/// Adds the records of a silo to the index and passes them to `scanned`, up to the last complete
+/// one. Returns those behind it.
 fn index_silo(
     source: &dyn ReadAt,
     number: u32,

@@ -256,7 +256,7 @@ fn a_sealed_silo_that_can_be_written_to_is_named() {
 }
 
 #[test]
-fn a_record_that_lies_about_itself_is_named() {
+fn a_record_with_a_false_header_is_reported() {
     let root = tempfile::tempdir().expect("a folder");
     let kept = filled(root.path());
     // A valid member in the place of another of the same store: only its id reveals it.
@@ -341,7 +341,7 @@ fn a_store_whose_index_is_gone_can_be_written_to_again() {
 }
 
 #[test]
-fn a_record_that_was_promised_is_never_cut_off() {
+fn an_acknowledged_record_is_never_truncated() {
     let root = tempfile::tempdir().expect("a folder");
     let writer = open(root.path(), 1 << 20, Packing::Gzip);
     let first = store(&writer, &noise(2000, 1));
@@ -378,7 +378,7 @@ fn appended(root: &Path) -> Vec<(RecordId, Vec<u8>)> {
 }
 
 #[test]
-fn entries_that_the_index_has_lost_are_missed() {
+fn records_missing_from_the_index_are_reported() {
     for lose in [
         |path: &Path| fs::remove_file(path).expect("removed"),
         |path: &Path| fs::write(path, []).expect("emptied"),
@@ -532,7 +532,7 @@ fn an_audit_of_some_silos_looks_at_the_neighbours_of_segments() {
 }
 
 #[test]
-fn without_an_index_what_is_cut_off_is_kept() {
+fn without_an_index_truncated_bytes_are_saved_beside_the_silo() {
     let root = tempfile::tempdir().expect("a folder");
     let writer = open(root.path(), 1 << 20, Packing::Gzip);
     store(&writer, &noise(2000, 1));
@@ -582,7 +582,7 @@ fn missing_numbers_are_one_finding() {
 }
 
 #[test]
-fn an_end_that_was_cut_off_is_a_loss() {
+fn a_truncated_last_silo_is_reported_as_a_loss() {
     let root = tempfile::tempdir().expect("a folder");
     appended(root.path());
     let last = (0..).take_while(|number| silo_path(root.path(), *number).exists()).last().expect("silos");
@@ -595,5 +595,62 @@ fn an_end_that_was_cut_off_is_a_loss() {
         let lost: Vec<_> = findings.iter().filter(|one| one.kind == AuditKind::RecordsLost).collect();
         assert!(matches!(&lost[..], [one] if one.severity == AuditSeverity::Error), "{findings:?}");
         assert!(lost[0].message.contains("lost"), "{}", lost[0].message);
+    }
+}
+
+/// Whether a flip in an open gzip silo changes what is covered: a header or trailer of a member, or
+/// the content.
+fn is_covered(whole: &[u8], bytes: &[u8], byte: usize) -> bool {
+    use std::io::Read;
+    let unpacked = |bytes: &[u8]| {
+        let mut content = Vec::new();
+        flate2::read::MultiGzDecoder::new(bytes).read_to_end(&mut content).ok().map(|_| content)
+    };
+    let mut start = 0;
+    while start < whole.len() {
+        let mut member = flate2::bufread::GzDecoder::new(&whole[start..]);
+        member.read_to_end(&mut Vec::new()).expect("whole");
+        let end = whole.len() - member.into_inner().len();
+        if (start..end).contains(&byte) {
+            return byte < start + 10 || byte >= end - 8 || unpacked(whole) != unpacked(bytes);
+        }
+        start = end;
+    }
+    true
+}
+
+/// `docs/format.md` says which bits no checksum covers before a silo has a successor.
+#[test]
+fn every_bit_of_an_open_silo_is_covered_or_changes_no_content() {
+    let root = tempfile::tempdir().expect("a folder");
+    let writer = open(root.path(), 1 << 20, Packing::Gzip);
+    store(&writer, b"a small object");
+    store(&writer, &b"ab".repeat(500));
+    drop(writer);
+    let path = silo_path(root.path(), 0);
+    let whole = fs::read(&path).expect("read");
+    let mut uncovered = 0;
+    for bit in 0..whole.len() * 8 {
+        let mut bytes = whole.clone();
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        fs::write(&path, &bytes).expect("written");
+        let is_found = !full(root.path()).is_empty();
+        let is_covered = is_covered(&whole, &bytes, bit / 8);
+        assert_eq!(is_found, is_covered, "bit {} of byte {} of {}", bit % 8, bit / 8, whole.len());
+        uncovered += usize::from(!is_covered);
+    }
+    // The padding of three members, at least.
+    assert!((1..100).contains(&uncovered), "{uncovered}");
+    // The next silo states the digest of this one, so that nothing is left uncovered.
+    fs::write(&path, &whole).expect("written");
+    let writer = open(root.path(), 1 << 10, Packing::Gzip);
+    store(&writer, &noise(5_000, 1));
+    drop(writer);
+    assert!(silo_path(root.path(), 1).exists());
+    assert_eq!(full(root.path()), []);
+    for bit in (0..whole.len() * 8).step_by(13) {
+        change(&path, |bytes| bytes[bit / 8] ^= 1 << (bit % 8));
+        assert_ne!(full(root.path()), [], "bit {bit}");
+        change(&path, |bytes| bytes[bit / 8] ^= 1 << (bit % 8));
     }
 }

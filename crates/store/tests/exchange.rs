@@ -159,25 +159,77 @@ fn the_very_same_exchange_again_is_here_already() {
     assert_eq!(receipts(root.path()), [first.receipt]);
 }
 
+/// A stored response as the original of a revisit.
+fn original(writer: &StoreWriter, receipt: &Receipt) -> RevisitOriginal {
+    let header = writer.reader().find(&receipt.record).expect("read").expect("there").header;
+    RevisitOriginal {
+        record: receipt.record,
+        url: receipt.url.clone(),
+        date: String::from_utf8_lossy(header.fields.get("WARC-Date").expect("a date")).into_owned(),
+        payload: header.payload_digest().map(|digest| digest.expect("a digest")),
+        body: receipt.body,
+        length: receipt.length,
+    }
+}
+
+/// The block of a 304 is empty, since other programs would show it in place of the page. The server's
+/// own words are in the header.
 #[test]
 fn not_modified_has_the_body_of_what_it_refers_to() {
+    let not_modified = b"HTTP/1.1 304 Not Modified\r\nETag: \"1\"\r\nX-Odd: 5%\xe9\r\n\r\n".to_vec();
+    let chunks = b"8\r\nthe page\r\n0\r\n\r\n";
+    for (wire, profile, has_digest) in [
+        (answer("ETag: \"1\"\r\n", b"the page"), "identical-payload-digest", true),
+        // Without a digest in the original, a program that looks for one would not find it.
+        (answer("Transfer-Encoding: chunked\r\n", chunks), "server-not-modified", false),
+    ] {
+        let root = tempfile::tempdir().expect("a folder");
+        let writer = open(root.path(), 1 << 30, Packing::Gzip);
+        let first = keep(&writer, &exchange("http://e/", 1, &wire)).receipt;
+        let unchanged = Some(original(&writer, &first));
+        let second =
+            keep(&writer, &NewExchange { unchanged, ..exchange("http://e/", 2, &not_modified) }).receipt;
+        assert_eq!((second.status, second.not_modified, second.length), (304, true, 8));
+        assert_eq!(second.headers.get("etag"), Some(&b"\"1\""[..]));
+        assert_eq!(body(&writer, &second), b"the page");
+        assert_eq!(receipts(root.path())[1], second);
+        let store = writer.reader();
+        let header = store.find(&second.record).expect("read").expect("there").header;
+        let field =
+            |name: &str| header.fields.get(name).map(|value| String::from_utf8_lossy(value).into_owned());
+        assert_eq!(field("Content-Length").as_deref(), Some("0"));
+        assert_eq!(field("Content-Type"), None);
+        assert!(field("WARC-Profile").expect("a profile").ends_with(profile));
+        assert_eq!(field("WARC-Payload-Digest").is_some(), has_digest);
+        assert_eq!(field("WARC-Refers-To-Target-URI").as_deref(), Some("http://e/"));
+        assert_eq!(field("WARC-Refers-To-Date"), Some(date(1).to_string()));
+        assert_eq!(
+            header.reference("WARC-Refers-To").map(String::from_utf8_lossy).expect("a record"),
+            first.record.to_string()
+        );
+        assert_eq!(store.response_head(&second.record).expect("read").expect("there"), not_modified);
+        let mut block = Vec::new();
+        let opened = store.response_block(&second.record).expect("read").expect("there");
+        { opened }.read_to_end(&mut block).expect("read");
+        assert_eq!(block, not_modified);
+    }
+}
+
+#[test]
+fn a_long_not_modified_head_stays_in_the_block() {
     let root = tempfile::tempdir().expect("a folder");
     let writer = open(root.path(), 1 << 30, Packing::Gzip);
     let wire = answer("ETag: \"1\"\r\n", b"the page");
     let first = keep(&writer, &exchange("http://e/", 1, &wire)).receipt;
-    let unchanged = b"HTTP/1.1 304 Not Modified\r\nETag: \"1\"\r\n\r\n".to_vec();
-    let mut second = exchange("http://e/", 2, &unchanged);
-    second.unchanged = Some(RevisitOriginal {
-        record: first.record,
-        url: "http://e/".to_owned(),
-        date: date(1).to_string(),
-        body: first.body,
-        length: first.length,
-    });
-    let second = keep(&writer, &second).receipt;
+    let long = format!("HTTP/1.1 304 Not Modified\r\nX: {}\r\n\r\n", "x".repeat(9000)).into_bytes();
+    let unchanged = Some(original(&writer, &first));
+    let second = keep(&writer, &NewExchange { unchanged, ..exchange("http://e/", 2, &long) }).receipt;
     assert_eq!((second.status, second.not_modified, second.length), (304, true, 8));
-    assert_eq!(body(&writer, &second), b"the page");
     assert_eq!(receipts(root.path())[1], second);
+    let store = writer.reader();
+    assert_eq!(store.response_head(&second.record).expect("read").expect("there"), long);
+    let header = store.find(&second.record).expect("read").expect("there").header;
+    assert!(header.fields.get("WARC-Profile").expect("a profile").ends_with(b"server-not-modified"));
 }
 
 #[test]

@@ -40,8 +40,8 @@ fn opening_for_reading() {
     let disk = RecordingDisk::new(Arc::new(LocalDisk::new(root.path())));
     reader(&disk, root.path());
     // The appendix is opened, measured and read whole. The index folder is listed twice: for
-    // rotated appendices and for shards. The one shard is mapped. No silo is opened.
-    assert_eq!(disk.take_counts(), "list 2, examine 1, open 1, map 1, read 1");
+    // rotated appendices and for shards. Of the one shard the header is read. No silo is opened.
+    assert_eq!(disk.take_counts(), "list 2, examine 2, open 2, read 2");
 }
 
 #[test]
@@ -52,9 +52,9 @@ fn reading_one_object() {
     let store = reader(&disk, root.path());
     disk.take_calls();
     scene::read(&store, &one);
-    // The silo is opened; one read serves the header lookup and one the block. Each of the two WARC
-    // readers asks for the length of the silo.
-    assert_eq!(disk.take_counts(), "examine 2, open 1, read 2");
+    // The silo is opened, after a look whether it has a second file; one read serves the header
+    // lookup and one the block. Each of the two WARC readers asks for the length of the silo.
+    assert_eq!(disk.take_counts(), "examine 3, open 1, read 2");
     scene::read(&store, &two);
     // The silo is still open and the reader of headers idle. The larger block takes one more read.
     assert_eq!(disk.take_counts(), "examine 1, read 3");
@@ -78,20 +78,20 @@ fn opening_for_writing() {
     drop(writer(&disk, root.path()));
     // The folders `tmp` and `index` are created. An empty shard is written, synced and renamed, an
     // empty appendix is created, and their folder is synced. Then the index is opened: its folder
-    // is listed for temporary files, shards and rotated appendices, the shard mapped, the appendix
-    // read. There is no silo, and `next-number` does not exist.
+    // is listed for temporary files, shards and rotated appendices, the header of the shard and the
+    // appendix are read. There is no silo, and `next-number` does not exist.
     assert_eq!(
         disk.take_counts(),
-        "make folder 2, list 6, examine 6, open 3, map 1, read 1, create 2, write 1, sync 1, rename 1, sync folder 1"
+        "make folder 2, list 6, examine 7, open 4, read 2, create 2, write 1, sync 1, rename 1, sync folder 1"
     );
     with_objects(root.path());
     drop(writer(&disk, root.path()));
     // Besides the index, recovery reads the last silo from the last indexed record to its end, its
-    // first bytes to compare the packing, and `next-number` twice. It writes nothing and syncs the
-    // appendix, since entries may have been added.
+    // first bytes to compare the packing, and `next-number` twice, and looks whether the silo has a
+    // second file. It writes nothing and syncs the appendix, since entries may have been added.
     assert_eq!(
         disk.take_counts(),
-        "make folder 2, list 7, examine 10, open 6, map 1, read 7, sync 1, sync folder 1"
+        "make folder 2, list 7, examine 11, open 7, read 8, sync 1, sync folder 1"
     );
 }
 
@@ -106,8 +106,9 @@ fn appending_one_small_object() {
     // The record is written to the silo, the silo synced, the entry written to the appendix.
     assert_eq!(disk.take_counts(), "write 2, sync 1");
     scene::store(&writer, b"three");
-    // The stored record is read to its end and verified. Nothing is written or synced.
-    assert_eq!(disk.take_counts(), "examine 1, open 1, read 3");
+    // The silo is opened, after a look whether it has a second file. The stored record is read to its
+    // end and verified. Nothing is written or synced.
+    assert_eq!(disk.take_counts(), "examine 2, open 1, read 3");
 }
 
 #[test]

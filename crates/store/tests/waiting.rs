@@ -11,7 +11,8 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use scene::{files, noise, read, resource, settings};
-use varve_store::disk::{Disk, DiskError, DiskFile, LocalDisk, MappedFile, Stat};
+use varve_file::TemporaryFolder;
+use varve_store::disk::{Disk, DiskError, DiskFile, LocalDisk, Stat};
 use varve_store::{StoreReader, StoreWriter, StoredObject};
 use varve_warc::write::Packing;
 
@@ -111,9 +112,6 @@ impl Disk for Gated {
     fn create_new(&self, path: &Path) -> Result<Box<dyn DiskFile>, DiskError> {
         self.file(path, self.disk.create_new(path))
     }
-    fn map(&self, path: &Path) -> Result<MappedFile, DiskError> {
-        self.disk.map(path)
-    }
     fn stat(&self, path: &Path) -> Result<Option<Stat>, DiskError> {
         self.disk.stat(path)
     }
@@ -126,6 +124,12 @@ impl Disk for Gated {
     fn rename(&self, from: &Path, to: &Path) -> Result<(), DiskError> {
         self.disk.rename(from, to)
     }
+    fn exchange(&self, one: &Path, other: &Path) -> Result<(), DiskError> {
+        self.disk.exchange(one, other)
+    }
+    fn remove_tree(&self, folder: &Path) -> Result<(), DiskError> {
+        self.disk.remove_tree(folder)
+    }
     fn remove(&self, path: &Path) -> Result<(), DiskError> {
         self.disk.remove(path)
     }
@@ -134,6 +138,10 @@ impl Disk for Gated {
     }
     fn sync_folder(&self, folder: &Path) -> Result<(), DiskError> {
         self.disk.sync_folder(folder)
+    }
+
+    fn temporary_folder(&self, folder: &Path) -> TemporaryFolder {
+        self.disk.temporary_folder(folder)
     }
 }
 
@@ -147,7 +155,7 @@ fn reopened(root: &Path) -> StoreReader {
 }
 
 #[test]
-fn others_go_on_while_a_large_record_is_written() {
+fn other_threads_read_and_write_while_a_large_record_is_written() {
     let root = tempfile::tempdir().expect("a folder");
     let gate = Gated::new(root.path());
     let silos = files(Arc::new(gate.clone()), root.path());
@@ -186,7 +194,7 @@ fn others_go_on_while_a_large_record_is_written() {
 }
 
 #[test]
-fn others_read_and_ask_while_segments_are_put_in_their_places() {
+fn other_threads_read_and_look_up_while_segments_are_renamed() {
     let root = tempfile::tempdir().expect("a folder");
     let gate = Gated::new(root.path());
     let silos = files(Arc::new(gate.clone()), root.path());

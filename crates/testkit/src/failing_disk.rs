@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use varve_store::disk::{Disk, DiskError, DiskFile, MappedFile, Operation, Stat};
+use varve_file::TemporaryFolder;
+use varve_store::disk::{Disk, DiskError, DiskFile, Operation, Stat};
 
 /// How a disk fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,11 +154,6 @@ impl Disk for FailingDisk {
         Ok(self.wrap(self.disk.create_new(path)?, path))
     }
 
-    fn map(&self, path: &Path) -> Result<MappedFile, DiskError> {
-        self.breaker.read(Operation::Map, path)?;
-        self.disk.map(path)
-    }
-
     fn stat(&self, path: &Path) -> Result<Option<Stat>, DiskError> {
         self.breaker.read(Operation::Stat, path)?;
         self.disk.stat(path)
@@ -178,9 +174,19 @@ impl Disk for FailingDisk {
         self.disk.rename(from, to)
     }
 
+    fn exchange(&self, one: &Path, other: &Path) -> Result<(), DiskError> {
+        self.breaker.change(Operation::Exchange, one)?;
+        self.disk.exchange(one, other)
+    }
+
     fn remove(&self, path: &Path) -> Result<(), DiskError> {
         self.breaker.change(Operation::Remove, path)?;
         self.disk.remove(path)
+    }
+
+    fn remove_tree(&self, folder: &Path) -> Result<(), DiskError> {
+        self.breaker.change(Operation::RemoveTree, folder)?;
+        self.disk.remove_tree(folder)
     }
 
     fn set_read_only(&self, path: &Path) -> Result<(), DiskError> {
@@ -191,6 +197,10 @@ impl Disk for FailingDisk {
     fn sync_folder(&self, folder: &Path) -> Result<(), DiskError> {
         self.breaker.change(Operation::SyncFolder, folder)?;
         self.disk.sync_folder(folder)
+    }
+
+    fn temporary_folder(&self, folder: &Path) -> TemporaryFolder {
+        self.disk.temporary_folder(folder)
     }
 }
 

@@ -13,6 +13,8 @@ mod memory_frontier;
 mod memory_head;
 mod memory_lock;
 mod memory_medium;
+#[cfg(target_os = "linux")]
+mod opened_files;
 mod recording_disk;
 mod skip;
 mod tiny_disk;
@@ -25,6 +27,8 @@ pub use memory_frontier::MemoryFrontierStore;
 pub use memory_head::MemoryHead;
 pub use memory_lock::MemoryLock;
 pub use memory_medium::{MediumCounts, MemoryMedium};
+#[cfg(target_os = "linux")]
+pub use opened_files::OpenedFiles;
 pub use recording_disk::{DiskCall, RecordingDisk};
 pub use skip::{Requirement, chromium, fixtures, has_program, python, skip};
 pub use tiny_disk::TinyDisk;

@@ -11,7 +11,8 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use varve_store::disk::{Disk, DiskError, DiskFile, MappedFile, Operation, Stat};
+use varve_file::TemporaryFolder;
+use varve_store::disk::{Disk, DiskError, DiskFile, Operation, Stat};
 
 /// The unsynced bytes that survive a power cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +102,12 @@ impl MemoryDisk {
         found.ok_or_else(|| refused(operation, path, ErrorKind::NotFound))
     }
 
+    fn names_that(&self, fits: impl Fn(&Path) -> bool) -> Vec<(PathBuf, usize)> {
+        let state = self.state();
+        let found = state.names.iter().filter(|(path, _)| fits(path));
+        found.map(|(path, number)| (path.clone(), *number)).collect()
+    }
+
     fn change(&self, change: NameChange) {
         let mut state = self.state();
         change.apply(&mut state.names);
@@ -182,11 +189,6 @@ impl Disk for MemoryDisk {
         Ok(self.handle(path, number))
     }
 
-    fn map(&self, path: &Path) -> Result<MappedFile, DiskError> {
-        let number = self.number(Operation::Map, path)?;
-        Ok(MappedFile::from(self.state().files[number].bytes.clone()))
-    }
-
     fn stat(&self, path: &Path) -> Result<Option<Stat>, DiskError> {
         let state = self.state();
         if state.folders.contains(path) {
@@ -223,6 +225,33 @@ impl Disk for MemoryDisk {
         Ok(())
     }
 
+    fn exchange(&self, one: &Path, other: &Path) -> Result<(), DiskError> {
+        let moved = |path: &Path| match (path.strip_prefix(one), path.strip_prefix(other)) {
+            (Ok(name), _) => Some(other.join(name)),
+            (_, Ok(name)) => Some(one.join(name)),
+            _ => None,
+        };
+        let files = self.names_that(|path| moved(path).is_some());
+        for (path, _) in &files {
+            self.change(NameChange { from: Some(path.clone()), to: None });
+        }
+        for (path, number) in &files {
+            self.change(NameChange { from: None, to: moved(path).map(|path| (path, *number)) });
+        }
+        let mut state = self.state();
+        let folders = std::mem::take(&mut state.folders);
+        state.folders = folders.into_iter().map(|path| moved(&path).unwrap_or(path)).collect();
+        Ok(())
+    }
+
+    fn remove_tree(&self, folder: &Path) -> Result<(), DiskError> {
+        for (path, _) in self.names_that(|path| path.starts_with(folder)) {
+            self.change(NameChange { from: Some(path), to: None });
+        }
+        self.state().folders.retain(|path| !path.starts_with(folder));
+        Ok(())
+    }
+
     fn remove(&self, path: &Path) -> Result<(), DiskError> {
         self.number(Operation::Remove, path)?;
         self.change(NameChange { from: Some(path.to_path_buf()), to: None });
@@ -243,6 +272,10 @@ impl Disk for MemoryDisk {
         let here: Vec<NameChange> = here;
         here.iter().for_each(|change| change.apply(&mut state.safe_names));
         Ok(())
+    }
+
+    fn temporary_folder(&self, _: &Path) -> TemporaryFolder {
+        TemporaryFolder::from(std::env::temp_dir())
     }
 }
 

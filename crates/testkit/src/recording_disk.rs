@@ -7,7 +7,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use varve_store::disk::{Disk, DiskError, DiskFile, MappedFile, Operation, Stat};
+use varve_file::TemporaryFolder;
+use varve_store::disk::{Disk, DiskError, DiskFile, Operation, Stat};
 
 /// One recorded call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,8 +50,8 @@ impl RecordingDisk {
         std::mem::take(&mut *self.calls.lock())
     }
 
-    /// As [`Self::take_calls`], as text: the number of calls of each operation in a fixed order, such
-    /// as `list 1, open 2, read 3`.
+    /// As [`Self::take_calls`], as text: the number of calls of each operation in a fixed order,
+    /// such as `list 1, open 2, read 3`.
     pub fn take_counts(&self) -> String {
         call_counts(&self.take_calls())
     }
@@ -68,12 +69,11 @@ fn call_counts(calls: &[DiskCall]) -> String {
 }
 
 /// The order of operations in [`call_counts`].
-const COUNT_ORDER: [Operation; 14] = [
+const COUNT_ORDER: [Operation; 13] = [
     Operation::MakeFolders,
     Operation::List,
     Operation::Stat,
     Operation::Open,
-    Operation::Map,
     Operation::Read,
     Operation::Create,
     Operation::Write,
@@ -101,11 +101,6 @@ impl Disk for RecordingDisk {
         Ok(self.wrap(self.disk.create_new(path)?, path))
     }
 
-    fn map(&self, path: &Path) -> Result<MappedFile, DiskError> {
-        self.calls.add(Operation::Map, path);
-        self.disk.map(path)
-    }
-
     fn stat(&self, path: &Path) -> Result<Option<Stat>, DiskError> {
         self.calls.add(Operation::Stat, path);
         self.disk.stat(path)
@@ -126,9 +121,19 @@ impl Disk for RecordingDisk {
         self.disk.rename(from, to)
     }
 
+    fn exchange(&self, one: &Path, other: &Path) -> Result<(), DiskError> {
+        self.calls.add(Operation::Exchange, one);
+        self.disk.exchange(one, other)
+    }
+
     fn remove(&self, path: &Path) -> Result<(), DiskError> {
         self.calls.add(Operation::Remove, path);
         self.disk.remove(path)
+    }
+
+    fn remove_tree(&self, folder: &Path) -> Result<(), DiskError> {
+        self.calls.add(Operation::RemoveTree, folder);
+        self.disk.remove_tree(folder)
     }
 
     fn set_read_only(&self, path: &Path) -> Result<(), DiskError> {
@@ -139,6 +144,10 @@ impl Disk for RecordingDisk {
     fn sync_folder(&self, folder: &Path) -> Result<(), DiskError> {
         self.calls.add(Operation::SyncFolder, folder);
         self.disk.sync_folder(folder)
+    }
+
+    fn temporary_folder(&self, folder: &Path) -> TemporaryFolder {
+        self.disk.temporary_folder(folder)
     }
 }
 

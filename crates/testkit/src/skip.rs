@@ -15,7 +15,7 @@ use std::process::Command;
 pub enum Requirement {
     /// The public corpora, which are no part of the repository.
     Corpora,
-    /// Python with `warcio`, `fastwarc` and PyYAML.
+    /// Python with `warcio`, `fastwarc`, pywb and PyYAML.
     Python,
     /// Chromium.
     Chromium,
@@ -80,8 +80,8 @@ pub fn fixtures(path: &str) -> Option<PathBuf> {
     None
 }
 
-/// The Python that `VARVE_CHECK_PYTHON` names, which has `warcio`, `fastwarc` and PyYAML. Without
-/// it the test is skipped.
+/// The Python that `VARVE_CHECK_PYTHON` names, which has `warcio`, `fastwarc`, pywb and PyYAML.
+/// Without it the test is skipped.
 pub fn python() -> Option<PathBuf> {
     let python = std::env::var_os("VARVE_CHECK_PYTHON").map(PathBuf::from);
     if python.is_none() {

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 
 use varve_core::catalog::{Catalog, CatalogError, CatalogRead, CatalogRow};
 use varve_core::frontier::{
-    ClaimRequest, ClaimedUrl, Frontier, FrontierCounts, FrontierOutcome, FrontierStore, NewUrl, OpenRun,
-    PastUrl,
+    ClaimRequest, ClaimedUrl, FetchReason, Frontier, FrontierCounts, FrontierOutcome, FrontierStore, NewUrl,
+    OpenRun, PastUrl,
 };
-use varve_core::head_store::{HeadError, HeadStore, IntendedHead};
+use varve_core::head_store::{HeadError, HeadStore};
 use varve_core::history::{
     Capture, CaptureFilter, ListCursor, StoredDiff, StoredDiffInfo, StoredScore, StoredVerdict, TimeOrder,
     VersionFilter, VersionInfo, VersionTag,
@@ -225,13 +225,7 @@ impl HeadStore for ForgetfulHead {
     fn repair(&self, _: VersionId) -> Result<(), HeadError> {
         Ok(())
     }
-    fn intended(&self) -> Result<Option<IntendedHead>, HeadError> {
-        Ok(None)
-    }
-    fn intend(&self, _: &IntendedHead) -> Result<(), HeadError> {
-        Ok(())
-    }
-    fn clear_intended(&self) -> Result<(), HeadError> {
+    fn clear(&self) -> Result<(), HeadError> {
         Ok(())
     }
 }

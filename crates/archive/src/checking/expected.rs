@@ -7,8 +7,8 @@ use super::check_history::observed_of;
 use super::{CheckCase, CheckTarget, Judgement};
 use crate::expectations::report::CheckedUrl;
 use crate::expectations::{
-    DomainFile, Expectation, Loaded, Observed, ProbeRequest, ProbeResponse, UrlDatabase, UrlsError, Verdict,
-    judge,
+    DomainFile, DomainHead, Expectation, Loaded, Observed, ProbeRequest, ProbeResponse, UrlDatabase,
+    UrlsError, Verdict, judge,
 };
 use crate::verbs::urls::check::Request;
 use crate::verbs::urls::list::files;
@@ -77,8 +77,8 @@ fn known(request: &Request, database: &UrlDatabase) -> Result<(), UrlsError> {
         if database.names(host)? {
             continue;
         }
-        let has = |loaded: &Loaded| loaded.file.domain.cnames().contains(host);
-        match database.load_all()?.iter().any(has) {
+        let has = |head: &DomainHead| head.file.domain.cnames().contains(host);
+        match database.heads()?.iter().any(has) {
             true if request.cnames => {}
             true => return Err(UrlsError::AliasNotAsked { host: host.clone() }),
             false => return Err(UrlsError::UnknownDomain { host: host.clone() }),

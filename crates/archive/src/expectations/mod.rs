@@ -11,7 +11,8 @@ pub use varve_crawl::{OnAnswer, ProbeFailure, ProbeRequest, ProbeResponse, Probe
 pub use varve_crawl::{ProbeOptions, RunClock, WebProber};
 pub(crate) use varve_expect::of_host;
 pub use varve_expect::{
-    CheckOutcome, Departure, Domain, DomainFile, DomainFileError, Expectation, Follow, Loaded, Observed,
-    PastCheck, Redirect, Remark, Target, TargetError, UrlDatabase, UrlHealth, UrlsError, Verdict,
-    health_after, judge,
+    CheckOutcome, Departure, Domain, DomainFile, DomainFileError, DomainHead, Expectation, Follow, Loaded,
+    Observed, PastCheck, Place, Redirect, Remark, Target, TargetError, UrlDatabase, UrlHealth, UrlsError,
+    Verdict, health_after, judge,
 };
+pub use varve_file::TemporaryFolder;

@@ -19,6 +19,7 @@ use super::crystal::verify::{audit_project, revisions_at_most};
 use crate::error::ArchiveError;
 use crate::text::grouped;
 use varve_repository::archive::Archive;
+use varve_repository::archive_writer::dictionary_damage;
 use varve_repository::history::HistoryAudit;
 use varve_repository::objects::Objects;
 use varve_repository::{Layout, RepositoryError, detect_layout};
@@ -227,6 +228,7 @@ pub fn audit(
     };
     let mut findings = FindingFilter::new(archive, found);
     findings.add_damaged_settings();
+    findings.add_damaged_dictionary();
     let mut add = |finding| findings.add(finding);
     let done =
         audit_store(archive.store(), &archive.layout().index(), &options, progress, &mut add, &mut told)?;
@@ -263,6 +265,16 @@ impl<'a> FindingFilter<'a> {
         if let Some(why) = self.archive.lost_settings() {
             let message = format!("the settings cannot be used, and the audit goes on without them: {why}");
             self.add(AuditFinding::new(AuditKind::Settings, message));
+        }
+    }
+
+    fn add_damaged_dictionary(&mut self) {
+        if let Some(why) = dictionary_damage(self.archive.layout()) {
+            let message = format!(
+                "`dictionary.zstd` cannot be used for new silos, and existing ones do not need it; `varve train` \
+                 makes another: {why}"
+            );
+            self.add(AuditFinding::new(AuditKind::Dictionary, message));
         }
     }
 

@@ -8,7 +8,7 @@
 
 mod diffs;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use varve_file::RootedFiles;
 use varve_repository::RepositoryError;
@@ -21,7 +21,7 @@ use varve_core::{BodyId, VersionId};
 use varve_moku::MokuFinding;
 use varve_score::RulePack;
 use varve_store::audit::{AuditFinding, AuditKind, error_text};
-use varve_store::body::LooseFile;
+use varve_store::body::{LooseFile, too_long_body};
 
 use super::audit::{AuditReport, CheckedItems};
 use crate::error::ArchiveError;
@@ -151,7 +151,20 @@ fn of_rows(trouble: &MokuFinding) -> AuditFinding {
     }
 }
 
-/// Checks every body against its name. Returns the bodies that exist, damaged or not.
+/// The greatest recorded length of each body; no limit if a capture of it has none.
+fn recorded_lengths(site: &MokuHistoryReader) -> Result<HashMap<BodyId, u64>, ArchiveError> {
+    let mut lengths: HashMap<BodyId, u64> = HashMap::new();
+    site.moku().each_snapshot(&mut |snapshot| {
+        if let Ok(body) = snapshot.body.parse() {
+            let length = snapshot.length.unwrap_or(u64::MAX);
+            lengths.entry(body).and_modify(|most| *most = length.max(*most)).or_insert(length);
+        }
+    })?;
+    Ok(lengths)
+}
+
+/// Checks every body against its recorded length and its name. Returns the bodies that exist, damaged
+/// or not. A body that is too long is not read: it may be of any length.
 fn bodies(
     site: &MokuHistoryReader,
     quick: bool,
@@ -160,12 +173,16 @@ fn bodies(
     tell: &mut dyn FnMut(AuditFinding),
 ) -> Result<HashSet<BodyId>, ArchiveError> {
     let (mut here, files) = (HashSet::new(), RootedFiles::new(site.root()));
+    // Rows that cannot be read are reported by the next step.
+    let lengths = recorded_lengths(site).unwrap_or_default();
     for LooseFile { id, path, length } in site.bodies().list()? {
         // A file without an id was never completed, so nothing references it.
         let Some(id) = id else { continue };
         here.insert(id);
         done.bodies += 1;
-        if !quick {
+        if let Some(most) = lengths.get(&id).filter(|most| length > **most) {
+            tell(finding(AuditKind::Digest, Some(&id.to_string()), too_long_body(&id, length, *most)));
+        } else if !quick {
             done.bytes += length;
             let is = digest_of(&files, &path, &[None]).map_err(ArchiveError::read(&path))?;
             if let Some(is) = is.filter(|is| *is != id) {

@@ -12,6 +12,7 @@ use varve_core::RunId;
 use varve_core::secret::ShownUrl;
 use varve_core::url::request_url;
 use varve_fetch::{ByteBudget, Client, Fetcher};
+use varve_file::TemporaryFolder;
 use varve_plan::Plan;
 
 use super::commit::{KeptIntent, normal_url};
@@ -27,7 +28,7 @@ pub use varve_crawl::{
     RequestSettings, RunEnd, RunLimits, ScopeKind, ScopeSettings, SkipRule,
 };
 pub use varve_crawl::{NetworkOptions, SavedNetworkOptions, SecretName, contact_in};
-pub use varve_fetch::{FetchErrorKind, ProxyText, ProxyTexts, user_agent};
+pub use varve_fetch::{CredentialsError, FetchErrorKind, ProxyText, ProxyTexts, user_agent};
 
 /// The options of a run.
 pub struct RunOptions<'a> {
@@ -168,32 +169,41 @@ fn fetchers(
     reach: &NetworkOptions,
 ) -> Result<CrawlFetchers, CrawlError> {
     let layout = history.writer().layout();
-    usual_and_pages(&layout.temporary(), settings, &reach.clone().within(layout)?)
+    usual_and_pages(&layout.temporary_folder(), settings, &reach.clone().within(layout)?)
 }
 
 /// The fetchers of a run; long responses are spooled in `folder`.
 pub(crate) fn usual_and_pages(
-    folder: &Path,
+    folder: &TemporaryFolder,
     settings: &CrawlSettings,
     reach: &NetworkOptions,
 ) -> Result<CrawlFetchers, CrawlError> {
     let (budget, proxy) = (settings.limits.max_bytes.map(ByteBudget::new), reach.proxies_shown());
     let client = client(folder, settings, reach, budget.clone())?;
     let robots = robots_limits(settings.requests.fetch_limits());
+    let cookies = client.cookies().clone();
     if !settings.browser {
         let usual: Arc<dyn Fetcher> = Arc::new(client);
-        return Ok(CrawlFetchers { pages: Arc::clone(&usual), usual, gate: None, budget, robots, proxy });
+        return Ok(CrawlFetchers {
+            pages: Arc::clone(&usual),
+            usual,
+            gate: None,
+            budget,
+            robots,
+            proxy,
+            cookies,
+        });
     }
     let executable = reach.browser.as_deref().ok_or(CrawlError::NoBrowser)?;
     let gate = Arc::new(BrowserGate::default());
     let pages =
         browser(client.clone(), (executable, folder), settings.scope.max_redirects, Arc::clone(&gate))?;
-    Ok(CrawlFetchers { usual: Arc::new(client), pages, gate: Some(gate), budget, robots, proxy })
+    Ok(CrawlFetchers { usual: Arc::new(client), pages, gate: Some(gate), budget, robots, proxy, cookies })
 }
 
 fn browser(
     client: Client,
-    (executable, folder): (&Path, &Path),
+    (executable, folder): (&Path, &TemporaryFolder),
     max_redirects: u8,
     gate: Arc<BrowserGate>,
 ) -> Result<Arc<dyn Fetcher>, CrawlError> {
@@ -201,13 +211,13 @@ fn browser(
     if let Identity::Other { said } = identify(executable).map_err(RepositoryError::read(executable))? {
         return Err(CrawlError::NotABrowser { path: executable.to_owned(), said });
     }
-    let options = BrowserOptions { max_redirects, ..BrowserOptions::new(executable, folder) };
+    let options = BrowserOptions { max_redirects, ..BrowserOptions::new(executable, folder.clone()) };
     Ok(Arc::new(Browser::new(client, options).with_gate(gate)))
 }
 
 /// The HTTP client, with the guard, credentials, proxy and certificates of this process.
 pub(crate) fn client(
-    folder: &Path,
+    folder: &TemporaryFolder,
     settings: &CrawlSettings,
     reach: &NetworkOptions,
     budget: Option<ByteBudget>,

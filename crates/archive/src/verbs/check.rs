@@ -228,8 +228,8 @@ fn in_force(history: &ArchiveHistoryWriter, files: &[Loaded]) -> Result<KeptInte
     let mut keep = history.body_worker();
     let mut expectations = BTreeMap::new();
     for loaded in files {
-        let (Some(name), Some(text)) = (loaded.path.file_name(), &loaded.text) else { continue };
-        let kept = keep(BodyInput::Bytes(text.as_bytes()), "application/yaml")?;
+        let Some(name) = loaded.path.file_name() else { continue };
+        let kept = keep(BodyInput::Bytes(loaded.text.as_bytes()), "application/yaml")?;
         let record = RecordId::of_body(kept.id);
         expectations.insert(name.to_string_lossy().into_owned(), record);
     }

@@ -15,8 +15,7 @@ use varve_repository::atomic_replace::replace;
 use varve_repository::detect_layout;
 pub use varve_repository::history::{CheckoutReport, CoveredPages};
 use varve_repository::history::{
-    HeadMove, HistoryReader, HistoryWriter, WorkingTree, known_version, update_tree, write_tree,
-    write_tree_lossy,
+    HistoryReader, HistoryWriter, WorkingTree, known_version, update_tree, write_tree, write_tree_lossy,
 };
 
 /// The file in an exported folder that names its version.
@@ -38,7 +37,7 @@ pub fn checkout(
     let before = history.head()?;
     // Also if HEAD stays: the next writer then completes an interrupted checkout.
     if before != Some(version) || history.working_tree().is_some() {
-        history.intend_head(&version, HeadMove::Checkout)?;
+        history.intend_head(&version)?;
     }
     let done = match history.working_tree() {
         Some(root) => write_tree(history.as_reader(), root, before, version, progress)
@@ -52,7 +51,7 @@ pub fn checkout(
         history.apply(vec![CatalogRow::Head(version)])?;
     }
     if before != Some(version) || history.working_tree().is_some() {
-        history.set_head(&version)?;
+        history.move_head(before, version)?;
     }
     Ok(done)
 }
@@ -67,7 +66,7 @@ fn turn_back(
 ) -> Result<(), RepositoryError> {
     if let Some(before) = before {
         // If this is interrupted as well, the next writer completes the restoration.
-        history.intend_head(&before, HeadMove::Checkout)?;
+        history.intend_head(&before)?;
         write_tree_lossy(history.as_reader(), root, Some(version), before);
     }
     history.clear_intended_head()

@@ -12,7 +12,7 @@ use varve_repository::RepositoryError;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC};
 use varve_core::fact::{Manifest, ManifestPage, StateChanges, sort_pages};
-use varve_core::headers::{HeaderView, Headers};
+use varve_core::headers::{HeaderView, Headers, Redaction};
 use varve_core::history::{Capture, Coverage, CoverageScope};
 use varve_core::secret::ShownUrl;
 use varve_core::url::normalise;
@@ -29,7 +29,6 @@ use varve_repository::history::{
 use varve_repository::media_type::{OCTET_STREAM, of_name};
 use varve_repository::ordered_workers::{WorkerCount, run_in_order};
 use varve_repository::page_path::{in_site, page_path};
-use varve_repository::rows::capture_of;
 use varve_repository::seen_files::{PageMark, SeenCommit, SeenFiles};
 
 /// Number of pages that a thread takes at a time.
@@ -120,10 +119,22 @@ pub struct Report {
     /// The diff with the parent, which this layout stores with each version, was not made because
     /// one of its bodies is damaged or missing.
     pub lacks_diff: bool,
-    /// Pages that could not be written to the layout's own working tree.
+    /// The changes to the layout's own working tree.
+    pub tree: TreeReport,
+}
+
+/// The changes that a commit made to a working tree.
+#[derive(Debug, Default)]
+pub struct TreeReport {
+    /// Pages that could not be written to the tree, or not removed from it.
     pub unwritten: Unwritten,
-    /// Pages whose place in that tree is taken by another page with the same path.
+    /// Pages whose place in the tree is taken by another page with the same path.
     pub covered: CoveredPages,
+    /// Number of folders whose page was removed, because the version has none there.
+    pub removed: u64,
+    /// Number of folders whose page stays, though the version has none there, because a user
+    /// changed its files or no other copy of its body exists.
+    pub stayed: u64,
 }
 
 /// Pages that could not be written to a working tree, each with its own reason.
@@ -258,9 +269,13 @@ pub fn commit(
     if !request.read_all {
         seen.look_up(history, pages.iter().filter_map(NewPage::file))?;
     }
-    let parent = match request.parent {
-        Some(parent) => Some(parent),
-        None => history.head()?,
+    let (head, parent) = match request.parent {
+        // A HEAD that cannot be read leaves the content of the tree unknown: all pages are written.
+        Some(parent) => (history.head().ok().flatten(), Some(parent)),
+        None => {
+            let head = history.head()?;
+            (head, head)
+        }
     };
     let captures = pages.len() as u64;
     let known = KnownPages::take(history, request, (&seen, parent), &mut pages);
@@ -280,26 +295,25 @@ pub fn commit(
         expectations: request.intent.expectations.clone(),
         verdicts: None,
     };
-    let changed = match history {
-        HistoryWriter::Archive(_) => add_changes(history, request, &mut manifest, (known, kept))?,
+    let (pairs, changed) = match history {
+        HistoryWriter::Archive(_) => {
+            (Vec::new(), add_changes(history, request, &mut manifest, (known, kept))?)
+        }
         // The versions of a site list all their pages.
         HistoryWriter::Moku(_) => {
             manifest.inline.pages = kept;
-            changed(history, &manifest)?
+            compare_with_parent(history, &manifest)?
         }
     };
     // Other writers that respect the lock have made no versions meanwhile; Moku does not respect
     // it.
     check_version_limit(history, request.most_versions)?;
-    // A HEAD that cannot be read leaves the content of the tree unknown: all pages are written.
-    let before = if request.read_all { None } else { history.head().ok().flatten() };
-    let (version, lacks_diff) = write_with_diff(history, &manifest)?;
-    let tree = TreeCommit { before, removes: request.folder.is_some() };
-    let written = tree.write(history, version, &manifest);
-    history.set_head(&version).map_err(|source| half_entered_error(version, source))?;
+    let (version, lacks_diff) = write_with_diff(history, &manifest, &pairs)?;
+    let tree = TreeCommit { before: head, parent, rewrites: request.read_all };
+    let written = tree.write(history, &pairs);
+    history.move_head(head, version).map_err(|source| half_entered_error(version, source))?;
     seen.write_down(SeenCommit { version, covers: request.covers.clone() });
-    let (unwritten, covered) = written?;
-    Ok(Report { version, parent, captures, changed, lacks_diff, unwritten, covered })
+    Ok(Report { version, parent, captures, changed, lacks_diff, tree: written? })
 }
 
 /// Returns an error if the archive holds `most_versions` or more. A caller that writes before it
@@ -319,87 +333,105 @@ pub fn check_version_limit(
     Err(RepositoryError::TooManyVersions { found, most, in_silos })
 }
 
-/// How a commit updates the layout's own working tree.
+/// How a commit updates the layout's own working tree, so that it holds the pages of the new version.
+/// Files that a user added or changed stay.
 struct TreeCommit {
     /// The version that the tree holds, if it is known.
     before: Option<VersionId>,
-    /// Whether pages of that version that the new one lacks are removed. A folder lists all pages,
-    /// so a missing file is a removed page. A commit of single pages says nothing about others, and
-    /// they stay, as with Moku.
-    removes: bool,
+    /// The parent of the new version.
+    parent: Option<VersionId>,
+    /// Whether pages that the tree holds already are written again.
+    rewrites: bool,
+}
+
+/// The pages of one folder of a working tree.
+#[derive(Default)]
+struct FolderPages<'a> {
+    /// Those of the version that the tree holds.
+    held: Vec<&'a Capture>,
+    /// Those of the new version.
+    new: Vec<&'a Capture>,
 }
 
 impl TreeCommit {
-    /// Writes the pages that differ from those in the tree. The version already exists, so pages
-    /// that cannot be written do not fail the commit. A just stored body that cannot be read is not
-    /// a fault of the tree: it is returned as the error after all other pages.
-    fn write(
-        &self,
-        history: &HistoryWriter,
-        version: VersionId,
-        manifest: &Manifest,
-    ) -> Result<(Unwritten, CoveredPages), RepositoryError> {
-        let (mut unwritten, mut covered) = (Unwritten::default(), CoveredPages::default());
-        let Some(root) = history.working_tree() else { return Ok((unwritten, covered)) };
+    /// Writes the pages that differ from those in the tree and removes those that the new version
+    /// does not have. The version already exists, so pages that cannot be written do not fail the
+    /// commit. A just stored body that cannot be read is not a fault of the tree: it is returned as
+    /// the error after all other pages.
+    fn write(&self, history: &HistoryWriter, pairs: &[CapturePair]) -> Result<TreeReport, RepositoryError> {
+        let mut done = TreeReport::default();
+        let Some(root) = history.working_tree() else { return Ok(done) };
         let mut tree = WorkingTree::new(root);
-        let held = self.held_pages(history, &tree)?;
-        let mut folders = BTreeMap::<PathBuf, Vec<Capture>>::new();
-        for page in &manifest.inline.pages {
-            let page = capture_of(version, page);
-            folders.entry(tree.folder(&page)).or_default().push(page);
+        let holds_parent = self.before == self.parent;
+        let of_other = match holds_parent {
+            true => Vec::new(),
+            false => VersionPages::new(history.catalog(), self.before).collect::<Result<_, _>>()?,
+        };
+        let of_parent = pairs.iter().filter(|_| holds_parent).filter_map(|pair| pair.base.as_ref());
+        let mut folders = HashMap::<PathBuf, FolderPages<'_>>::new();
+        for page in of_parent.chain(&of_other) {
+            folders.entry(tree.folder(page)).or_default().held.push(page);
         }
-        let (mut lost, mut taken) = (None, HashMap::new());
-        for (folder, pages) in &folders {
-            if is_held(history, &tree, pages, held.get(folder))? {
-                continue;
-            }
-            let mut urls = Vec::with_capacity(pages.len());
-            for page in pages {
-                match tree.write(history.as_reader(), page) {
-                    Err(why) if why.body_failure().is_some() => lost = lost.or(Some(why)),
-                    Err(why) => unwritten.add(page.url.clone(), why),
-                    Ok(()) => urls.push(page.url.clone()),
-                }
-            }
-            record_covered(&mut taken, &mut covered, folder.clone(), urls);
+        for page in pairs.iter().filter_map(|pair| pair.head.as_ref()) {
+            folders.entry(tree.folder(page)).or_default().new.push(page);
         }
-        let gone = held.iter().filter(|(folder, _)| self.removes && !folders.contains_key(*folder));
-        for page in gone.flat_map(|(_, pages)| pages) {
-            if let Err(why) = remove_from_tree(history.as_reader(), &mut tree, page) {
-                unwritten.add(page.url.clone(), why);
-            }
+        let redaction = history.redaction();
+        folders.retain(|_, pages| self.rewrites || !pages.is_held_in(&tree, redaction));
+        let ordered: BTreeMap<_, _> = folders.into_iter().collect();
+        let mut lost = None;
+        for (folder, pages) in ordered.iter().filter(|(_, pages)| !pages.new.is_empty()) {
+            lost = lost.or(done.write_folder(history, &mut tree, folder, pages));
         }
-        lost.map_or(Ok((unwritten, covered)), Err)
-    }
-
-    /// The pages that the tree should hold, by folder.
-    fn held_pages(
-        &self,
-        history: &HistoryWriter,
-        tree: &WorkingTree,
-    ) -> Result<BTreeMap<PathBuf, Vec<Capture>>, RepositoryError> {
-        let mut held = BTreeMap::<PathBuf, Vec<Capture>>::new();
-        if self.before.is_some() {
-            for page in VersionPages::new(history.catalog(), self.before) {
-                let page = page?;
-                held.entry(tree.folder(&page)).or_default().push(page);
-            }
+        // After all writes: a folder of both kinds of pages is not removed and made again.
+        for pages in ordered.values().filter(|pages| pages.new.is_empty()) {
+            done.remove_folder(history, &mut tree, pages);
         }
-        Ok(held)
+        lost.map_or(Ok(done), Err)
     }
 }
 
-/// Whether a folder of the tree holds its page already: the version before had the same one there,
-/// and the files have its lengths.
-fn is_held(
-    history: &HistoryWriter,
-    tree: &WorkingTree,
-    pages: &[Capture],
-    held: Option<&Vec<Capture>>,
-) -> Result<bool, RepositoryError> {
-    let ([page], Some([held])) = (pages, held.map(Vec::as_slice)) else { return Ok(false) };
-    let is_same = page.body == held.body && page.status == held.status && page.headers == held.headers;
-    Ok(is_same && page.path == held.path && tree.holds(page, history.redaction())?)
+impl FolderPages<'_> {
+    /// Whether the folder holds its page already: the version before had the same one there, and the
+    /// files have its lengths.
+    fn is_held_in(&self, tree: &WorkingTree, redaction: Redaction) -> bool {
+        let ([page], [held]) = (self.new.as_slice(), self.held.as_slice()) else { return false };
+        let is_same = page.body == held.body && page.status == held.status && page.headers == held.headers;
+        is_same && page.path == held.path && tree.holds(page, redaction)
+    }
+}
+
+impl TreeReport {
+    /// Writes the pages of a folder. Returns the error of a body that cannot be read.
+    fn write_folder(
+        &mut self,
+        history: &HistoryWriter,
+        tree: &mut WorkingTree,
+        folder: &Path,
+        pages: &FolderPages<'_>,
+    ) -> Option<RepositoryError> {
+        let (mut lost, mut urls) = (None, Vec::with_capacity(pages.new.len()));
+        for page in &pages.new {
+            match tree.write(history.as_reader(), page) {
+                Err(why) if why.body_failure().is_some() => lost = lost.or(Some(why)),
+                Err(why) => self.unwritten.add(page.url.clone(), why),
+                Ok(()) => urls.push(page.url.clone()),
+            }
+        }
+        record_covered(&mut HashMap::new(), &mut self.covered, folder.to_owned(), urls);
+        lost
+    }
+
+    /// Removes the page of a folder, which is one of those that the tree held there.
+    fn remove_folder(&mut self, history: &HistoryWriter, tree: &mut WorkingTree, pages: &FolderPages<'_>) {
+        for page in &pages.held {
+            match remove_from_tree(history.as_reader(), tree, page) {
+                Ok(true) => return self.removed += 1,
+                Ok(false) => {}
+                Err(why) => return self.unwritten.add(page.url.clone(), why),
+            }
+        }
+        self.stayed += 1;
+    }
 }
 
 /// Normalises the URL of each page, because lookups use the normalised form. Refuses duplicates.
@@ -595,13 +627,16 @@ fn add_changes(
     Ok(found.changed)
 }
 
-/// Number of pages that are new or differ from those of the parent, which lists all its pages.
-fn changed(history: &HistoryWriter, manifest: &Manifest) -> Result<u64, RepositoryError> {
-    let differs = |pair: &Result<CapturePair, RepositoryError>| match pair {
-        Ok(pair) => matches!(pair.lasting_change(), PageChange::Added | PageChange::Changed),
-        Err(_) => true,
-    };
-    // The version id does not affect the comparison of its pages.
-    let pairs = pairs_with_parent(history, manifest, VersionId::new(uuid::Uuid::nil()));
-    pairs.filter(differs).try_fold(0, |count, pair| pair.map(|_| count + 1))
+/// The pages of a site with those of the parent, and how many are new or differ.
+fn compare_with_parent(
+    history: &HistoryWriter,
+    manifest: &Manifest,
+) -> Result<(Vec<CapturePair>, u64), RepositoryError> {
+    let (mut pairs, mut changed) = (Vec::new(), 0);
+    for pair in pairs_with_parent(history, manifest) {
+        let pair = pair?;
+        changed += u64::from(matches!(pair.lasting_change(), PageChange::Added | PageChange::Changed));
+        pairs.push(pair);
+    }
+    Ok((pairs, changed))
 }

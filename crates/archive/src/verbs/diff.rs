@@ -29,7 +29,7 @@ pub use varve_diff::headers::RedactedSide;
 pub use varve_diff::nodes::NodeChange;
 pub use varve_diff::text::{
     ChunkKind, DiffChunk, DiffStyle, DiffView, Hunk, HunkLine, InlineSpan, LineRunKind, LineSegment,
-    NO_NEWLINE_NOTE, html,
+    LineSide, NO_NEWLINE_NOTE, PrintedLine, html, side_by_side,
 };
 pub use varve_repository::history::PageChange;
 
@@ -294,8 +294,8 @@ impl PageComparison<'_> {
     }
 }
 
-/// The options with the noise learned from the capture of a page in the version `noise_from`. `None`
-/// if there is no such capture, or one with a different status.
+/// The options with the noise learned from the capture of a page in the version `noise_from`.
+/// `None` if there is no such capture, or one with a different status.
 fn with_learned_noise(
     history: &HistoryReader,
     request: &Request,

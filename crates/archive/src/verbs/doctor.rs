@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use varve_file::NewFile;
+use varve_file::{NewFile, TemporaryFolder};
 use varve_warc::inspect::{self, inspect};
 use varve_warc::repair::{RepairError, WarcRepair};
 use varve_warc::write::Packing;
@@ -158,7 +158,7 @@ pub fn repair(source: &Path, target: &Path, software: &str, now: Date) -> Result
         target_name: &name(target),
         date: now,
         packing: packing_for(target),
-        temporary: Some(folder.to_owned()),
+        temporary: Some(TemporaryFolder::from(folder)),
     };
     let repaired = repair.run(&file, &mut output).map_err(|error| match error {
         RepairError::Read(source_error) => {

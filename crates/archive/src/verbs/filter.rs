@@ -29,7 +29,7 @@ pub fn here(objects: &Objects, ids: &[String]) -> Result<Vec<bool>, ArchiveError
                 id.parse::<RecordId>().map_err(|source| RepositoryError::NotAnId { text: id.clone(), source })
             };
             let records = ids.iter().map(record).collect::<Result<Vec<_>, _>>()?;
-            Ok(archive.store().have(&records)?)
+            Ok(archive.ask(|store| Ok(store.have(&records)?))?)
         }
         Objects::Aardwarc(store) => {
             let path = store.silos().first().map(|silo| silo.path().to_owned()).unwrap_or_default();

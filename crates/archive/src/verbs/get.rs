@@ -177,7 +177,9 @@ impl FoundObject<'_> {
 
     fn body(&self) -> Result<Box<dyn Read>, ArchiveError> {
         let body = match &self.0 {
-            FoundObjectSource::Archive { archive, id, .. } => archive.store().open_body(&id.body()),
+            FoundObjectSource::Archive { archive, id, .. } => {
+                archive.ask(|store| Ok(store.open_body(&id.body())?))
+            }
             // An object of an AardWARC store is never a body inside another.
             FoundObjectSource::Aardwarc(_) => Ok(None),
         };

@@ -88,7 +88,7 @@ pub struct RestoredIntent {
 /// Whether an object is a varve plan. For an imported project, the plan of the other program is
 /// stored in its place, in that program's format.
 fn is_plan(archive: &Archive, id: RecordId) -> bool {
-    let found = archive.store().find(&id).ok().flatten();
+    let found = archive.ask(|store| Ok(store.find(&id)?)).ok().flatten();
     let media_type = found.and_then(|found| found.header.fields.get("Content-Type").map(<[u8]>::to_vec));
     !media_type.is_some_and(|media_type| media_type.starts_with(b"application/vnd.varve."))
 }

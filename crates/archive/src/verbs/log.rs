@@ -149,8 +149,13 @@ pub(crate) fn is_spelling(url: &str, of: &str) -> bool {
     url == of || page_identity(url).is_some_and(|identity| identity == of)
 }
 
-/// The spellings under which a URL may be stored, the likeliest first.
+/// The spellings under which a URL may be stored, the likeliest first. Without a scheme it is looked
+/// for by https, then by http.
 pub(crate) fn spellings(url: &str) -> Vec<String> {
+    if has_no_scheme(url) {
+        let with_scheme = ["https", "http"].map(|scheme| spellings(&format!("{scheme}://{url}")));
+        return std::iter::once(url.to_owned()).chain(with_scheme.into_iter().flatten()).collect();
+    }
     let mut spellings = vec![url.to_owned()];
     // Cleaning drops parts it does not understand, and the result may then be another page.
     let cleaned = clean(url).ok().filter(|_| !loses_by_cleaning(url));
@@ -163,6 +168,15 @@ pub(crate) fn spellings(url: &str) -> Vec<String> {
     spellings
 }
 
+/// Whether a text begins with a host name: `example.com/s`, `localhost:8080`.
+fn has_no_scheme(url: &str) -> bool {
+    let host = url.split(['/', '?', '#']).next().unwrap_or_default();
+    let (name, port) = host.split_once(':').map_or((host, None), |(name, port)| (name, Some(port)));
+    let is_port = |port: &str| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+    !url.contains("://")
+        && (port.is_some_and(is_port) || (port.is_none() && name.contains('.') && !name.starts_with('.')))
+}
+
 fn loses_by_cleaning(url: &str) -> bool {
     let query = url.split('#').next().and_then(|url| url.split_once('?'));
     query.is_some_and(|(_, query)| !UrlQuery::parse(query).dropped.is_empty())
@@ -171,6 +185,19 @@ fn loses_by_cleaning(url: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_url_without_a_scheme_is_looked_for_by_https_and_http() {
+        assert_eq!(
+            spellings("example.com/s"),
+            ["example.com/s", "https://example.com/s", "http://example.com/s"]
+        );
+        assert_eq!(spellings("localhost:8080/")[1], "https://localhost:8080/");
+        for text in ["urn:isbn:1", "mailto:a@example.com", "about", "/a.b", ".hidden/x", "ftp://example.com/"]
+        {
+            assert!(!has_no_scheme(text), "{text}");
+        }
+    }
 
     #[test]
     fn no_spelling_is_another_page() {

@@ -1,9 +1,9 @@
 //! `purge`: permanently removes data from the silos, and records the removal.
 //!
-//! No other operation removes data from silos. It writes new silos beside the old ones, without the removed data:
-//! captures and committed bodies of some URLs, whole versions, objects and trees. Silos before the
-//! first affected one are kept as hard links, so the archive does not exist twice. Each removed
-//! record leaves a tombstone.
+//! No other operation removes data from silos. It writes new silos beside the old ones, without the
+//! removed data: captures and committed bodies of some URLs, whole versions, objects and trees.
+//! Silos before the first affected one are kept as hard links, so the archive does not exist twice.
+//! Each removed record leaves a tombstone.
 //!
 //! Index and catalog of the new silos are built before they are in place. Then the two folders of
 //! silos are exchanged in one step, and the new index and catalog follow. An interruption before
@@ -40,7 +40,6 @@ use varve_warc::write::Packer;
 
 use crate::error::ArchiveError;
 use varve_repository::archive_writer::ArchiveWriter;
-use varve_repository::backends::open_silo_files;
 use varve_repository::history::parts_of;
 
 pub use choose::PurgeSelection;
@@ -114,11 +113,11 @@ pub fn perform(
     progress: &dyn Fn(u64),
 ) -> Result<Report, ArchiveError> {
     let now = Moment::from(writer.now().instant);
-    let bytes_before = replace::bytes(writer.layout())?;
+    let bytes_before = replace::bytes(writer.backends())?;
     let dropped: HashSet<RecordId> = choice.records.iter().map(|gone| gone.record).collect();
     let renewed = dictionary::renewed(&writer, &dropped)?;
     let first = choice.first_silo().into_iter().chain(renewed.first_silo).min();
-    let first = first_to_copy(&open_silo_files(writer.layout()), first)?;
+    let first = first_to_copy(&writer.backends().silos(), first)?;
     let dictionaries = renewed.fate;
     let new = replace::Prepared::begin(&writer, first, renewed)?;
     let done = copy_silos_without(&writer.reader(), first, new.store(), &dropped, progress)?;
@@ -143,9 +142,8 @@ pub fn perform(
     for (version, changes) in &choice.adopted {
         write_adopted(new.store(), &mut packer, (writer.now(), now), *version, changes)?;
     }
-    let layout = writer.layout().clone();
     new.finish(&writer)?;
-    receipt.bytes_after = replace::bytes(&layout)?;
+    receipt.bytes_after = replace::bytes(writer.backends())?;
     Ok(receipt)
 }
 

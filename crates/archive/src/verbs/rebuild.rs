@@ -7,14 +7,15 @@ use varve_store::StoreError;
 use varve_store::exchange::{ScannedRecord, end_of, scan};
 use varve_store::index::{IndexOptions, SiloPlace};
 use varve_store::rebuild::{bytes_to_read as silo_bytes, rebuild as rebuild_store};
-use varve_store::steps::step;
+use varve_store::silo::UnreadSiloFile;
 
 use super::rebuild_losses::{lost_head, lost_items};
 use crate::error::ArchiveError;
+use varve_repository::RepositoryError;
 use varve_repository::archive::read_settings;
 use varve_repository::archive_paths::ArchivePaths;
 use varve_repository::archive_writer::{ArchiveWriter, WriterOptions};
-use varve_repository::backends::{Backends, open_silo_files};
+use varve_repository::backends::Backends;
 use varve_repository::history::{CatalogFiller, FilledCatalog, catch_up};
 use varve_repository::pending_swap::remove;
 
@@ -35,7 +36,8 @@ pub struct Rebuilt {
 
 /// Number of bytes that the rebuild will read, for a progress display.
 pub fn bytes_to_read(layout: &ArchivePaths) -> Result<u64, ArchiveError> {
-    Ok(silo_bytes(&open_silo_files(layout))?)
+    let backends = Backends::open(layout, &read_settings(layout)?)?;
+    Ok(silo_bytes(&backends.silos())?)
 }
 
 /// Rebuilds the index and the catalog of the archive at `layout`. The lock keeps other writers out
@@ -47,12 +49,13 @@ pub fn rebuild(
 ) -> Result<Rebuilt, ArchiveError> {
     let lock = ArchiveWriter::lock(layout, &opening)?;
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let (files, options) = (open_silo_files(layout), IndexOptions::default());
     let mut catalog = NewCatalog::begin(layout)?;
+    let (files, options) = (catalog.backends.silos(), IndexOptions::default());
     let mut told = |said: ScannedRecord| catalog.filling.add(&said);
     let index = rebuild_store(&files, &layout.index(), options, threads, progress, &mut told)?;
     let compares_rows = !index.lost_silos.is_empty()
         || index.lost_entries > 0
+        || index.unread_files.iter().any(UnreadSiloFile::is_ambiguous)
         || !index.findings.is_empty()
         || catalog.is_ahead_of_silos()?;
     let InstalledCatalog { left_out, lost } = catalog.install(compares_rows)?;
@@ -64,7 +67,8 @@ pub fn rebuild(
 pub(crate) fn rebuild_catalog(layout: &ArchivePaths) -> Result<(), ArchiveError> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let mut catalog = NewCatalog::begin(layout)?;
-    scan(&open_silo_files(layout), threads, &|_| {}, &mut |said| {
+    let files = catalog.backends.silos();
+    scan(&files, threads, &|_| {}, &mut |said| {
         catalog.filling.add(&said);
         Ok::<(), StoreError>(())
     })?;
@@ -114,17 +118,12 @@ impl<'a> NewCatalog<'a> {
             catalog.apply(&mut std::iter::once(CatalogRow::ScannedUpTo(end.number())))?;
         }
         drop(catalog);
-        for ending in ["-wal", "-shm"] {
-            remove(layout, &layout.root().join(format!("catalog.db{ending}")))?;
-        }
-        let path = layout.catalog();
-        step("rename", &path);
-        layout.files().rename(&unfinished(layout), &path).map_err(ArchiveError::write(&path))?;
+        self.backends.install_catalog(&layout.temporary())?;
         let catalog = self.backends.write_catalog()?;
         catch_up(&self.backends, &*catalog.rows, read_settings(layout)?.redaction())?;
         let lost_head = lost_head(named, &self.backends)?;
         if matches!(lost_head, Some(LostItem::Head { to: None, .. })) {
-            remove(layout, &layout.head())?;
+            self.backends.head().clear().map_err(RepositoryError::from)?;
         }
         lost.extend(lost_head);
         Ok(InstalledCatalog { left_out, lost })

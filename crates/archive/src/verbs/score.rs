@@ -120,10 +120,7 @@ pub fn score(
     progress: &dyn Fn(u64),
 ) -> Result<ScoredVersion, ArchiveError> {
     let mut scored = compute(history.as_reader(), version, history.now(), progress)?;
-    // Serialised and parsed again, so that the row equals the one that a rebuild makes.
-    let json = serde_json::to_vec(&scored.row).expect("a score can be written as JSON");
-    let fact = serde_json::from_slice(&json).expect("what was written as JSON is JSON");
-    let row = row_of_score(&fact).expect("a score is read as it was written");
+    let (row, json) = row_and_fact(history, &scored.row);
     let kept = history.catalog().scores(&version)?;
     if let Some(kept) = kept.iter().find(|kept| says_the_same(kept, &row)) {
         scored.row = kept.clone();
@@ -139,6 +136,17 @@ pub fn score(
     history.apply(vec![CatalogRow::Score(Box::new(row))])?;
     store_snapshot_scores(history, &scored, false)?;
     Ok(scored)
+}
+
+/// The row to store, and the fact that it is stored as. In an archive the row is read from the fact,
+/// so that it equals the one that a rebuild makes. A Moku site has no facts.
+fn row_and_fact(history: &HistoryWriter, row: &StoredScore) -> (StoredScore, Vec<u8>) {
+    if let HistoryWriter::Moku(_) = history {
+        return (row.clone(), Vec::new());
+    }
+    let json = serde_json::to_vec(row).expect("a score can be written as JSON");
+    let fact = serde_json::from_slice(&json).expect("what was written as JSON is JSON");
+    (row_of_score(&fact).expect("a score is read as it was written"), json)
 }
 
 /// Stores the score of each page where Moku reads it. Only a Moku site has a place for them; they can
@@ -212,19 +220,21 @@ pub fn compute(
     let known = movement_if(is_explained, &movement);
     let rows = attributions(parent, version, &pairs, &known.shares, now);
     let (attributed, attributions) = rows.into_iter().unzip();
-    let mut pages = scored.pages().to_vec();
-    pages.sort_by(|one, other| other.score.total_cmp(&one.score));
     let change = before.as_ref().filter(|_| !found.lacks_head);
+    let change = change.map(|before| scored.most_exposed().score - before.score);
+    let (row, most_exposed) = (row(&scored, version, now, attributions), most_exposed(&scored, &known));
+    let mut pages = scored.into_pages();
+    pages.sort_by(|one, other| other.score.total_cmp(&one.score));
     Ok(ScoredVersion {
-        row: row(&scored, version, now, attributions),
+        row,
         is_kept: false,
         is_lacking: found.lacks_base || found.lacks_head,
-        most_exposed: most_exposed(&scored, &known),
+        most_exposed,
         pages,
         since: ScoreComparison {
             parent,
             lost_parent,
-            change: change.map(|before| scored.most_exposed().score - before.score),
+            change,
             before,
             is_explained,
             attributed,
@@ -297,19 +307,23 @@ impl ScoredPages {
         // Content purged from both versions counts in neither.
         self.lacks_base |= moves.base_lacks.is_some() && !moves.is_same;
         self.lacks_head |= moves.head_lacks.is_some() && !moves.is_same;
+        if moves.base_lacks.is_none() && moves.head_lacks.is_none() && moves.is_same {
+            return self.add_same(moves);
+        }
         self.pages.extend(moves.head.clone().filter(|_| moves.head_lacks.is_none()));
-        match () {
-            () if moves.base_lacks.is_some() || moves.head_lacks.is_some() => self.lacking.push(moves),
-            () if moves.is_same => self.add_same(moves),
-            () => self.moved.push(moves),
+        match moves.base_lacks.is_some() || moves.head_lacks.is_some() {
+            true => self.lacking.push(moves),
+            false => self.moved.push(moves),
         }
     }
 
     fn add_same(&mut self, moves: ScoreChange) {
         let highest = self.same.as_ref().map(|page| page.score);
-        if let Some(page) = moves.head.filter(|page| highest.is_none_or(|highest| page.score > highest)) {
-            self.same = Some(page);
+        let Some(page) = moves.head else { return };
+        if highest.is_none_or(|highest| page.score > highest) {
+            self.same = Some(page.clone());
         }
+        self.pages.push(page);
     }
 
     fn forget_changes(&mut self) {

@@ -102,7 +102,7 @@ pub fn stow(
     let walk = TreeWalk::new(&request.folder, &request.exclude, root)?;
     let temporary = writer.layout().temporary();
     let unwritten = |source| RepositoryError::Write { path: temporary.clone(), source };
-    let spool = BufWriter::new(tempfile::tempfile_in(&temporary).map_err(unwritten)?);
+    let spool = BufWriter::new(writer.layout().temporary_folder().unnamed_file().map_err(unwritten)?);
     let mut gathering = ManifestBuilder {
         spool,
         note,

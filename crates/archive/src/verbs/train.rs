@@ -21,7 +21,6 @@ use varve_warc::write::{DictionaryDraft, train_dictionary};
 
 use crate::error::ArchiveError;
 use varve_repository::atomic_replace::replace;
-use varve_repository::backends::open_silo_files;
 use varve_repository::history::{ArchiveHistoryWriter, HistoryReader, StatePages};
 use varve_repository::settings::PackingMethod;
 
@@ -58,7 +57,7 @@ pub fn train(history: &ArchiveHistoryWriter, size: usize) -> Result<Trained, Arc
     if writer.settings().packing != PackingMethod::Zstd {
         return Err(ArchiveError::NotZstd);
     }
-    let (made, stored) = make(history, &open_silo_files(writer.layout()), size, &|_| true)?;
+    let (made, stored) = make(history, &writer.backends().silos(), size, &|_| true)?;
     let path = writer.layout().dictionary();
     replace(writer.layout().files(), &path, &mut stored.as_slice(), true)
         .map_err(ArchiveError::write(&path))?;

@@ -1,4 +1,4 @@
-//! Whole archives in real folders: what goes in comes back, and what is hostile stays out.
+//! Whole archives in real folders: stored objects come back, and hostile input is refused.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should say so and stop")]
 
 mod layout;
@@ -19,7 +19,7 @@ fn opening(holder: &str) -> WriterOptions {
     WriterOptions { holder: holder.to_owned(), software: "varve test".to_owned(), clock: Arc::new(clock) }
 }
 
-/// An archive with small silos, and a folder beside it for whatever a test needs.
+/// An archive with small silos, and a folder beside it for other files.
 struct Scene {
     folder: tempfile::TempDir,
 }

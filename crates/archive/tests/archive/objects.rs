@@ -77,7 +77,7 @@ fn large_content_is_cut_into_segments_and_not_packed_twice() {
 }
 
 #[test]
-fn one_file_that_cannot_be_read_spoils_no_other() {
+fn a_file_that_cannot_be_read_does_not_stop_the_others() {
     let scene = Scene::new();
     let (one, two) = (scene.file("one", b"1"), scene.file("two", b"2"));
     let missing = scene.path("missing");
@@ -113,7 +113,7 @@ fn ids_are_found_in_either_form_any_case_and_by_prefix() {
 }
 
 #[test]
-fn a_beginning_that_fits_several_is_refused_with_their_number() {
+fn an_ambiguous_id_prefix_is_refused_with_the_number_of_matches() {
     let scene = Scene::new();
     let numbers: Vec<NewObjectSource> = (0..3000u32)
         .map(|number| NewObjectSource::Stream(Box::new(io::Cursor::new(number.to_le_bytes().to_vec()))))

@@ -143,6 +143,35 @@ fn a_tree_is_restored_with_names_content_modes_times_and_links() {
     assert_eq!((again.manifest.id, again.manifest.new, again.new_objects), (stowed.manifest.id, false, 0));
 }
 
+/// The progress hook runs while the first file is restored, and puts a link in the place of its
+/// folder.
+#[test]
+fn a_link_that_is_swapped_in_while_a_tree_is_restored_leads_nowhere() {
+    let scene = Scene::new();
+    let (source, target, victim) = (scene.path("source"), scene.path("target"), scene.path("victim"));
+    fs::create_dir_all(source.join("a/b")).unwrap();
+    (0..40_u64)
+        .for_each(|number| fs::write(source.join(format!("a/b/{number}")), noise(100, number)).unwrap());
+    fs::set_permissions(source.join("a"), fs::Permissions::from_mode(0o711)).unwrap();
+    fs::create_dir_all(victim.join("b")).unwrap();
+    fs::write(victim.join("b/precious"), "precious").unwrap();
+    let before = picture(&victim);
+    let stowed = stow_all(&scene, &source);
+    let swap = std::sync::Once::new();
+    let progress = |_| {
+        swap.call_once(|| {
+            fs::rename(target.join("a"), scene.path("moved")).unwrap();
+            symlink("../victim", target.join("a")).unwrap();
+        });
+    };
+    let mut failures = 0;
+    let restored =
+        tree::restore(&scene.archive(), stowed.manifest.id, &target, 2, &progress, |_| failures += 1)
+            .unwrap();
+    assert!(restored.failed > 0 && restored.failed == failures, "{restored:?}");
+    assert_eq!(picture(&victim), before);
+}
+
 #[test]
 fn an_empty_folder_is_a_tree() {
     let scene = Scene::new();

@@ -80,7 +80,7 @@ fn changes_are_distinguished_from_noise() {
     assert_eq!(failures[1], "/short broken: expected HTTP 2xx; got HTTP 410");
 }
 
-/// A server that says that a page did not change promises the page, and not that it will say so again.
+/// A stored 304 response means that the earlier page is expected, not another 304.
 #[test]
 fn a_304_response_means_the_earlier_page() {
     let mood = Arc::new(AtomicUsize::new(0));
@@ -120,7 +120,7 @@ fn captures_of_a_check_are_not_expectations() {
 }
 
 #[test]
-fn versions_that_only_checks_made_are_no_measure() {
+fn versions_made_by_checks_are_not_the_expected_state() {
     let scene = Scene::new(site().0);
     let refused = || {
         let (history, label) = (scene.history(), CheckLabel { message: "check".to_owned(), author: None });
@@ -142,7 +142,7 @@ fn versions_that_only_checks_made_are_no_measure() {
 }
 
 #[test]
-fn a_part_of_the_version_can_be_meant() {
+fn a_check_can_be_limited_to_a_part_of_the_version() {
     let (scene, _) = captured();
     let request = Request {
         filter: varve_archive::verbs::check::UrlFilter {

@@ -14,7 +14,7 @@ use varve_testkit::web::{Answer, Site};
 
 use crate::scene::{Scene, Wrong, opening, prober, told};
 
-/// A site with a page that can be told what to be.
+/// A site with a page whose response the test changes.
 fn moody() -> (Site, Arc<AtomicUsize>) {
     let mood = Arc::new(AtomicUsize::new(0));
     let answering = Arc::clone(&mood);
@@ -105,7 +105,7 @@ fn a_failure_is_reported_with_its_start_and_the_last_good_capture() {
 }
 
 #[test]
-fn a_page_that_never_was_as_promised_has_no_last_good_capture() {
+fn a_page_that_never_met_its_expectation_has_no_last_good_capture() {
     let (site, mood) = moody();
     let scene = Scene::new(site);
     mood.store(2, Ordering::SeqCst);
@@ -191,9 +191,9 @@ fn the_expectations_in_force_are_kept_with_the_version() {
     assert_eq!(read(id.parse().unwrap()), fs::read_to_string(file).unwrap());
 }
 
-/// Nothing is said against pages that were not asked: neither now nor when they are asked again.
+/// URLs that were not requested are skipped, and this does not count as a failure in later checks.
 #[test]
-fn a_url_that_was_not_requested_has_not_failed() {
+fn a_url_that_was_not_requested_is_skipped_and_not_failing() {
     let site = Site::new().with_moods();
     let busy = |site: Site, number| site.page(&format!("/a{number:02}"), Answer::status(503));
     let site = (0..30).fold(site, busy);

@@ -1,4 +1,4 @@
-//! Checks of a web on loopback: what is asked, what is found, and what is kept of it.
+//! Checks of a web on loopback: requests, verdicts and stored evidence.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should say so and stop")]
 
 mod against;

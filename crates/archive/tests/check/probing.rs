@@ -63,7 +63,7 @@ fn an_incomplete_response_counts_as_none() {
 }
 
 #[test]
-fn a_beginning_is_enough_where_only_the_status_counts() {
+fn only_the_beginning_of_a_body_is_read_where_only_the_status_counts() {
     let scene = Scene::new(Site::with_everything());
     let asked = ProbeRequest { content: false, follow: Follow::First, ..question(scene.web.url("/endless")) };
     let observed = scene.prober(false).probe_one(asked).observed;
@@ -85,12 +85,12 @@ fn an_endless_body_fails_and_an_expected_long_body_is_read() {
     assert_eq!(ask("/long", Some(300_000)).length, Some(300_000));
 }
 
-/// A disk without room says nothing of a site.
+/// A full disk is not a failure of the site.
 #[test]
 fn captures_that_a_project_cannot_store_are_not_requested() {
     let scene = Scene::new(Site::new().page("/long", Answer::of("text/plain", "x".repeat(3 << 20))));
     let nowhere = tempfile::tempdir().unwrap().path().join("nowhere");
-    let prober = prober(ProbeOptions { temporary: nowhere, ..scene.asking() });
+    let prober = prober(ProbeOptions { temporary: nowhere.into(), ..scene.asking() });
     let answer = prober.probe_one(question(scene.web.url("/long")));
     assert!(answer.unasked.is_some_and(|why| why.contains("temporary folder")));
 }
@@ -285,7 +285,8 @@ fn a_silent_host_times_out_a_few_times_only() {
     })
     .unwrap();
     assert_eq!(found.len(), 20);
-    // Two of them in each pass; and in the second others than in the first. Of the rest nothing is known.
+    // Two of them in each pass; and in the second others than in the first. Of the rest nothing is
+    // known.
     assert_eq!(scene.web.total(), 4);
     for (at, checked) in found.iter().enumerate() {
         match &checked.verdict {
@@ -297,9 +298,9 @@ fn a_silent_host_times_out_a_few_times_only() {
     assert!((10..14).all(|number| scene.web.count(&format!("/quiet/{number}")) == 1));
 }
 
-/// One page that hangs says nothing of the others, wherever it stands.
+/// One page that hangs does not affect the verdicts of the others, wherever it is in the list.
 #[test]
-fn a_page_that_hangs_takes_no_other_with_it() {
+fn a_page_that_hangs_does_not_fail_other_pages() {
     let site = Site::new().with_faults().page("/z", Answer::html("z")).page("/y", Answer::html("y"));
     let scene = Scene::new(site);
     scene.promise("", &["_path: /silence", "_path: /silence?2", "_path: /y", "_path: /z"]);

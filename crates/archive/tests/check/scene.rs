@@ -26,7 +26,7 @@ pub(crate) struct Scene {
     pub(crate) web: Web,
 }
 
-/// Whatever went wrong.
+/// Any error.
 #[derive(Debug)]
 pub(crate) struct Wrong(#[expect(dead_code, reason = "it is shown when a test fails")] pub(crate) String);
 
@@ -83,7 +83,7 @@ impl Scene {
         ArchiveHistoryReader::open(&self.root()).unwrap()
     }
 
-    /// Whoever asks without dawdling.
+    /// Options of a prober without delays.
     pub(crate) fn asking(&self) -> ProbeOptions {
         ProbeOptions {
             delay: Duration::ZERO,
@@ -112,7 +112,7 @@ impl Scene {
         self.check_by(&self.prober(true), source, request)
     }
 
-    /// The same, with whoever asks.
+    /// The same, with this prober.
     pub(crate) fn check_by(
         &self,
         prober: &WebProber,
@@ -162,7 +162,7 @@ impl Scene {
     }
 }
 
-/// The path of what was checked, the verdict, and why.
+/// The path of each URL, its verdict and the reason.
 pub(crate) fn told(checked: &[CheckedUrl]) -> Vec<String> {
     let one = |checked: &CheckedUrl| {
         let path = checked.url.splitn(4, '/').nth(3).unwrap_or_default();

@@ -39,9 +39,9 @@ fn unchanged_pages_are_requested_conditionally_and_take_no_space() {
     scene.assert_sound();
 }
 
-/// A server that said that nothing was new did not answer otherwise than before, and people are not told that it did.
+/// A 304 response means the earlier response, so a diff shows the status of the earlier one.
 #[test]
-fn that_nothing_was_new_is_no_other_answer() {
+fn a_304_response_is_not_a_changed_status_in_a_diff() {
     let turn = Arc::new(AtomicU64::new(1));
     let now = Arc::clone(&turn);
     let site = Site::new().computed("/", move |request| match now.load(Ordering::SeqCst) {
@@ -81,7 +81,7 @@ fn that_nothing_was_new_is_no_other_answer() {
 
 /// The links of a page that answers 304 come from the body that is here.
 #[test]
-fn an_unchanged_page_still_leads_on() {
+fn links_of_an_unchanged_page_are_followed() {
     let site = Site::new()
         .computed("/", |request| {
             let known = request.header("if-none-match") == Some("\"1\"");
@@ -129,14 +129,15 @@ fn a_run_that_is_stopped_and_resumed_has_the_same_pages() {
         held = paths.len();
     }
     assert!(held as u64 + ended.ended().captures >= expected.len() as u64, "{:?}", ended.ended());
-    // What was under way when it was stopped came before it ended, unless this machine was very busy.
+    // What was under way when it was stopped came before it ended, unless this machine was very
+    // busy.
     let twice = scene.web.counts().into_iter().filter(|(_, count)| *count > 1).count();
     assert!(twice < stops.len(), "{twice} were asked for again after {} stops", stops.len());
     scene.assert_sound();
 }
 
-/// What was captured before a stop is known to be captured after it, and a run that has nothing more to get is the version
-/// of its last stop.
+/// Captures from before a stop are known to the resumed run. If it captures nothing more, its
+/// version is the one that the stop made.
 #[test]
 fn a_resumed_run_that_gets_nothing_more_is_the_version_of_its_stop() {
     let site = Site::new()

@@ -1,4 +1,4 @@
-//! How far a run goes before it ends: in time, bytes and redirects, and into which private networks.
+//! Limits of a run: time, bytes, redirects and private addresses.
 
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,8 @@ fn many(count: usize) -> Site {
         .at("/page/", move |request, connection| page.send(request, connection))
 }
 
-/// All pages wait for their host when the limit is reached. At its pace they would take half a minute.
+/// All pages wait for their host when the limit is reached. At its pace they would take half a
+/// minute.
 #[test]
 fn a_time_limit_does_not_wait_for_pauses() {
     let scene = Scene::new(many(100));
@@ -46,7 +47,8 @@ fn a_byte_limit_is_exceeded_by_responses_in_progress_only() {
     scene.assert_sound();
 }
 
-/// What is under way is cut there, and nothing else is asked for: a few long answers at a time do not make it many times the limit.
+/// At the limit, responses in progress are truncated and no request begins, so concurrent long
+/// responses do not exceed it many times.
 #[test]
 fn a_byte_limit_truncates_responses_in_progress() {
     const LONG: usize = 4 << 20;
@@ -79,7 +81,8 @@ fn a_byte_limit_truncates_responses_in_progress() {
     scene.assert_sound();
 }
 
-/// Whole in one read, and still longer than what is kept of it: it is not whole, and the next run asks for all of it.
+/// A response that arrives in one read and is longer than the limit is truncated, and the next run
+/// requests it in full.
 #[test]
 fn a_truncated_response_is_marked_and_fetched_again_next_time() {
     let page = Answer::html("x".repeat(10_000)).header("ETag", "\"one\"");
@@ -135,7 +138,7 @@ fn urls_not_requested_before_the_time_limit_are_skipped() {
 }
 
 #[test]
-fn as_many_redirects_are_followed_as_may_be() {
+fn redirects_are_followed_up_to_the_limit() {
     for (redirects, reached) in [(2, false), (5, true)] {
         let scene = Scene::new(Site::new().with_moods());
         let settings = scene

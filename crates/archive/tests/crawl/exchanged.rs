@@ -10,7 +10,8 @@ use crate::rendered::settings;
 use crate::scene::Scene;
 use varve_testkit::chromium;
 
-/// What scripts send is recorded as it was, and is not the capture of its URL: that is what a plain question brings.
+/// What scripts send is recorded as it was, and is not the capture of its URL: that is what a plain
+/// question brings.
 #[test]
 fn posts_of_scripts_are_recorded_and_are_not_captures() {
     let Some(browser) = chromium() else { return };
@@ -64,7 +65,7 @@ fn posts_of_scripts_are_recorded_and_are_not_captures() {
     assert_eq!(body(&scene), b"GET ");
 }
 
-/// The page that a form leads to when it is sent is shown by the answer to what was sent.
+/// The document that the browser shows after sending a form is that of the response to the POST.
 #[test]
 fn a_submitted_form_is_recorded_with_its_response() {
     let Some(browser) = chromium() else { return };
@@ -86,7 +87,8 @@ fn a_submitted_form_is_recorded_with_its_response() {
     scene.assert_sound();
 }
 
-/// What this run has is not asked for again, by whichever page; what a server wants asked for each time is, and each answer is recorded.
+/// A URL that this run has is not requested again for another page. A response with `no-store` is,
+/// and each response is recorded.
 #[test]
 fn no_url_is_requested_twice() {
     let Some(browser) = chromium() else { return };
@@ -168,7 +170,7 @@ fn a_resumed_run_reuses_cached_responses() {
     scene.assert_sound();
 }
 
-/// What was answered before a page sent something there may be so no longer.
+/// A response from before a POST to the same URL may be outdated after it.
 #[test]
 fn a_page_after_a_post_is_requested_again() {
     let Some(browser) = chromium() else { return };

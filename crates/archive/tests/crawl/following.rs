@@ -14,7 +14,7 @@ fn assert_each_once(scene: &Scene) {
 }
 
 #[test]
-fn a_page_brings_its_parts_and_nothing_else() {
+fn a_page_is_captured_with_its_embedded_resources_and_no_linked_page() {
     let scene = Scene::new(Site::new().with_pages());
     let told = scene.run(scene.settings(&["/"], ScopeKind::Page));
     let parts = [
@@ -36,7 +36,7 @@ fn a_page_brings_its_parts_and_nothing_else() {
 
 /// Few servers know its type, and browsers do not ask. Other JSON brings nothing that it names.
 #[test]
-fn a_manifest_brings_its_icons_though_its_server_calls_it_json() {
+fn icons_of_a_web_app_manifest_are_captured_although_it_is_served_as_json() {
     for (name, kind) in [
         ("/m.json", "application/manifest+json"),
         ("/m.json", "application/json"),
@@ -54,6 +54,57 @@ fn a_manifest_brings_its_icons_though_its_server_calls_it_json() {
         assert!(told.captured.contains_key("/icon.png"), "{kind}: {:?}", told.captured);
         assert!(!told.captured.contains_key("/film.mp4"), "{kind}: {:?}", told.captured);
     }
+}
+
+/// Modules, workers and what they import are parts of their page, also in a long chain.
+#[test]
+fn a_page_brings_its_modules_and_workers() {
+    let script = |text: String| Answer::of("text/javascript", text);
+    let mut site = Site::new()
+        .page(
+            "/",
+            Answer::html(
+                "<link rel=modulepreload href=preloaded.js><script type=module src=app/main.js></script>
+                 <script type=importmap>{\"imports\": {\"lake\": \"/vendor/lake.js\", \"mud/\": \"/mud/\"}}</script>
+                 <script type=module>import 'mud/inline.js'; // import './no.js'</script>",
+            ),
+        )
+        .page(
+            "/app/main.js",
+            script(
+                "import {a} from './chain/1.js'; import b from 'lake'; export * from '../app/exported.js';
+                 const late = () => import('./late.js'); new Worker(new URL('worker.js', import.meta.url));
+                 const no = \"import './no.js'\";"
+                    .to_owned(),
+            ),
+        )
+        .page("/app/worker.js", script("importScripts('classic.js')".to_owned()));
+    for path in [
+        "/preloaded.js",
+        "/vendor/lake.js",
+        "/mud/inline.js",
+        "/app/exported.js",
+        "/app/late.js",
+        "/app/classic.js",
+    ] {
+        site = site.page(path, script(String::new()));
+    }
+    for link in 1..=9 {
+        let next = if link < 9 { format!("import './{}.js'", link + 1) } else { String::new() };
+        site = site.page(&format!("/app/chain/{link}.js"), script(next));
+    }
+    let scene = Scene::new(site);
+    let told = scene.run(scene.settings(&["/"], ScopeKind::Page));
+    let missing: Vec<_> = told
+        .captured
+        .iter()
+        .filter(|(path, (status, ..))| *status == 404 && *path != "/robots.txt" && *path != "/favicon.ico")
+        .collect();
+    assert!(missing.is_empty(), "{missing:?}");
+    let scripts = told.paths().into_iter().filter(|path| path.ends_with(".js")).count();
+    assert_eq!(scripts, 17, "{:?}", told.paths());
+    assert_each_once(&scene);
+    scene.assert_sound();
 }
 
 #[test]
@@ -84,7 +135,7 @@ fn a_host_is_captured_except_for_excluded_pages() {
     scene.assert_sound();
 }
 
-/// However its server calls it.
+/// Whatever media type its server sends.
 #[test]
 fn a_compressed_sitemap_is_read() {
     for kind in ["application/gzip", "application/x-gzip", "application/octet-stream"] {
@@ -106,7 +157,8 @@ fn a_compressed_sitemap_is_read() {
     }
 }
 
-/// What a frame shows is a part of its page, and its links are links of the page; what strangers show there leads nowhere.
+/// What a frame shows is a part of its page, and its links are links of the page; what strangers
+/// show there leads nowhere.
 #[test]
 fn links_in_frames_are_followed_at_the_depth_of_their_page() {
     let stranger = Web::serve(Site::new().page("/ad", Answer::html("<a href=/shop>buy</a>")));
@@ -255,7 +307,7 @@ fn a_url_that_is_resource_and_page_is_requested_once() {
 }
 
 #[test]
-fn parts_lie_on_any_host_and_pages_do_not() {
+fn embedded_resources_of_other_hosts_are_captured_and_pages_of_other_hosts_are_not() {
     let elsewhere =
         Scene::new(Site::new().page("/e.png", Answer::of("image/png", "png")).page("/p", Answer::html("p")));
     let (picture, page) = (elsewhere.web.url("/e.png"), elsewhere.web.url("/p"));
@@ -417,7 +469,8 @@ fn traps_end() {
     scene.assert_sound();
 }
 
-/// Months that link to the next one and to the one before, under a name that says nothing.
+/// Months that link to the next and the previous one, under a name that does not suggest a
+/// calendar.
 #[test]
 fn an_endless_calendar_is_a_trap_unless_traps_are_ignored() {
     let months = |request: &varve_testkit::web::Request| {
@@ -474,7 +527,7 @@ fn links_of_every_sort_of_rubbish_do_no_harm() {
     scene.assert_sound();
 }
 
-/// Nothing is asked for by such a redirect, and nobody would know why.
+/// Such a redirect leads to no request. Without the list, users could not see why.
 #[test]
 fn redirects_that_lead_nowhere_are_listed_with_their_rule() {
     let links: String = ["/self", "/one", "/file", "/mail", "/bad"]

@@ -1,4 +1,5 @@
-//! Servers and networks that go away in the middle of a run: nothing that was not asked for is lost.
+//! Servers and networks that fail in the middle of a run: URLs that were not requested stay in the
+//! queue.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -14,7 +15,8 @@ use super::scene::{Scene, Told};
 /// So many pages hang on the front page.
 const PAGES: usize = 60;
 
-/// A front page with links, and the pages that it links to. While it is `away`, all but the front page is closed without a word.
+/// A front page with links, and the pages that it links to. While it is `away`, all but the front
+/// page is closed without a word.
 fn site(away: &Arc<AtomicBool>, more: &str) -> Site {
     let links: String = (0..PAGES).map(|page| format!("<a href=/p/{page}>page</a>")).collect();
     let front = Site::new().page("/", Answer::html(format!("{links}{more}")));
@@ -37,7 +39,7 @@ fn pages(scene: &Scene, told: &Told) -> usize {
     captures.iter().filter(|capture| capture.url.contains("/p/") && capture.status == 200).count()
 }
 
-/// Is a place where nobody else listens.
+/// An address where no server listens.
 fn place(last: u8) -> SocketAddr {
     SocketAddr::from(([127, 0, 5, last], 0))
 }
@@ -70,7 +72,7 @@ fn urls_of_an_unreachable_host_stay_in_the_queue() {
     scene.assert_sound();
 }
 
-/// With a file for robots to be asked for first, and without.
+/// With a `robots.txt` to be requested first, and without.
 #[test]
 fn a_run_resumed_while_the_server_is_down_loses_nothing() {
     for (robots, last) in [(true, 1), (false, 2)] {
@@ -100,7 +102,7 @@ fn a_run_resumed_while_the_server_is_down_loses_nothing() {
     }
 }
 
-/// A server that is being repaired says so, and is not asked for everything in vain.
+/// A server that answers 503 is given up before its whole queue is requested.
 #[test]
 fn a_failing_server_is_given_up() {
     let broken = Arc::new(AtomicBool::new(true));

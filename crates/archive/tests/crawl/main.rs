@@ -1,4 +1,4 @@
-//! Crawls of a web on loopback: what is asked for, what is not, and what is kept.
+//! Crawls of a web on loopback: which URLs are requested, which are not, and what is stored.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should say so and stop")]
 
 mod again;

@@ -1,11 +1,11 @@
-//! Servers that do everything wrong: what is recorded of each, and that the run goes on.
+//! Servers that break HTTP in many ways: each response is recorded, and the run continues.
 
 use varve_archive::verbs::capture::ScopeKind;
 use varve_testkit::web::Site;
 
 use crate::scene::Scene;
 
-/// What is recorded: the status and why the answer is not whole; or the sort of failure.
+/// The expected record: the status and why the response is incomplete, or the kind of failure.
 enum Recorded {
     Whole(u16),
     Cut(u16, &'static str),
@@ -67,7 +67,7 @@ fn each_misbehaving_response_is_recorded() {
     scene.assert_sound();
 }
 
-/// What is no HTTP at all.
+/// Bytes that are not HTTP.
 #[test]
 fn garbage_is_kept_or_refused_and_never_taken_for_a_page() {
     let scene = Scene::new(Site::with_everything());

@@ -1,4 +1,4 @@
-//! Runs that follow a plan: roots, what is found on them, and what is left out.
+//! Runs that follow a plan: its roots, groups and aliases.
 
 use varve_archive::history::ArchiveHistoryReader;
 use varve_archive::verbs::capture::{CrawlSettings, NetworkOptions, ScopeKind};

@@ -1,4 +1,4 @@
-//! What hosts may ask for: to be left alone, to be asked slowly, not to be asked at all.
+//! Politeness: concurrency, delays, `Retry-After`, `robots.txt`, and hosts that do not answer.
 
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use varve_testkit::web::{Answer, Request, Site};
 
 use crate::scene::Scene;
 
-/// A site of many pages that notes how many are asked for at the same time.
+/// A site of many pages that counts concurrent requests.
 fn counting(most: &Arc<AtomicUsize>) -> Site {
     let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::clone(most));
     let links: String = (0..30).map(|number| format!("<a href='/slow/{number}'>x</a>")).collect();
@@ -72,7 +72,8 @@ fn a_server_that_stays_busy_is_recorded_with_its_status() {
     assert_eq!(told.captured["/busy/503/9/0"].0, 503);
     assert_eq!(told.failed.get("/flaky/9/x").map(String::as_str), Some("protocol"));
     assert_eq!(scene.web.count("/busy/503/9/0"), 2);
-    // A connection that was kept open and closes without a word may have died of old age, and is not held against it.
+    // A connection that was kept open and closes without a word may have died of old age, and is
+    // not held against it.
     assert!((2..=4).contains(&scene.web.count("/flaky/9/x")));
 }
 
@@ -92,7 +93,7 @@ fn a_host_that_never_answers_is_given_up() {
 }
 
 #[test]
-fn the_file_for_robots_may_be_missing_elsewhere_or_out_of_order() {
+fn robots_txt_may_be_missing_redirected_or_failing() {
     // (status of the file, whether the page is asked for)
     for (status, open) in [(404, true), (403, true), (500, false), (503, false)] {
         let site = Site::new().page("/", Answer::html("home")).page("/robots.txt", Answer::status(status));
@@ -147,7 +148,7 @@ fn the_wrong_scheme_is_not_tried_again() {
 
 /// Everything else that is wanted of a host waits for its file, so an endless one ends soon.
 #[test]
-fn an_endless_file_for_robots_is_cut() {
+fn an_endless_robots_txt_is_truncated() {
     let site = Site::new().page("/", Answer::html("home")).at("/robots.txt", |_, connection| {
         connection
             .send("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nUser-agent: *\nDisallow: /no\n")?;
@@ -166,7 +167,7 @@ fn an_endless_file_for_robots_is_cut() {
 }
 
 #[test]
-fn a_file_for_robots_that_leads_nowhere_closes_nothing_for_ever() {
+fn a_robots_txt_with_an_endless_redirect_does_not_block_its_host() {
     let site = Site::new()
         .with_moods()
         .page("/", Answer::html("home"))
@@ -269,7 +270,7 @@ fn a_run_is_described_in_the_silo_and_its_records_refer_to_that() {
     scene.assert_sound();
 }
 
-/// A run that was stopped is a version, and what goes on is another run: it says of itself what the first one said.
+/// A stopped run is a version, and its continuation is another run with the same description.
 #[test]
 fn a_resumed_run_keeps_its_description() {
     let scene = Scene::new(Site::new().with_pages());
@@ -283,7 +284,8 @@ fn a_resumed_run_keeps_its_description() {
     scene.assert_sound();
 }
 
-/// Nobody listens. Were each of them tried as often as anything is, with pauses that double, this would take minutes.
+/// No server listens. With all retries and their doubling pauses for each URL, this would take
+/// minutes.
 #[test]
 fn an_unreachable_host_is_given_up_with_its_queue() {
     let scene = Scene::new(Site::new());
@@ -302,7 +304,7 @@ fn an_unreachable_host_is_given_up_with_its_queue() {
     assert_eq!(told.ended().version, None);
 }
 
-/// A host that takes connections and says nothing, with more to ask of it than anybody would wait for.
+/// A host that accepts connections and never answers, with many URLs in the queue.
 #[test]
 fn a_silent_host_costs_a_few_requests_only() {
     let site = Site::new().at("/quiet/", |_, connection| {
@@ -347,7 +349,8 @@ fn an_excluded_seed_is_reported_and_makes_no_version() {
     }
 }
 
-/// Its pages are not lost, and nobody waits for a day: whoever resumes goes on when the time has come.
+/// The run ends without waiting. Its URLs stay in the queue, and a resumed run requests them after
+/// the wait.
 #[test]
 fn a_host_that_asks_for_too_long_a_wait_is_left_for_another_day() {
     let busy = Arc::new(AtomicBool::new(true));

@@ -33,7 +33,8 @@ fn without_chromium_nothing_begins() {
     assert!(matches!(refused, ArchiveError::Crawl(CrawlError::NoBrowser)));
 }
 
-/// What scripts ask for is captured, links that scripts make are followed, and nothing is captured twice.
+/// What scripts ask for is captured, links that scripts make are followed, and nothing is captured
+/// twice.
 #[test]
 fn a_page_is_captured_as_its_scripts_left_it() {
     let Some(browser) = varve_testkit::chromium() else { return };
@@ -84,10 +85,10 @@ fn a_page_is_captured_as_its_scripts_left_it() {
     scene.assert_sound();
 }
 
-/// What a browser made of a page is kept with the answer that it shows, is that where redirects or scripts have led, and links in it are
-/// read from there.
+/// A rendered document is stored with the response that the browser shows in the end, after
+/// redirects and navigation by scripts. Links in it are resolved against that URL.
 #[test]
-fn a_document_belongs_to_where_the_reader_was_led() {
+fn a_rendered_document_belongs_to_the_last_url_of_its_redirects() {
     let Some(browser) = varve_testkit::chromium() else { return };
     let page = "<body><script>document.body.innerHTML = '<a href=made>made</a>'</script>";
     let site = Site::new()
@@ -120,7 +121,8 @@ fn a_document_belongs_to_where_the_reader_was_led() {
     }
 }
 
-/// A browser follows redirects by itself, and no further than the run does: what it followed counts.
+/// A browser follows redirects by itself, and no further than the run does: what it followed
+/// counts.
 #[test]
 fn a_browser_follows_no_more_redirects_than_the_run() {
     let Some(browser) = varve_testkit::chromium() else { return };
@@ -194,8 +196,8 @@ fn browser_requests_obey_robots_and_the_address_guard() {
     scene.assert_sound();
 }
 
-/// The page is all that its host may be asked for at a time, and the file for robots of the same host under the other
-/// scheme waits behind it: the page must not wait for that in turn.
+/// The host allows one request at a time, and the page holds it. The `robots.txt` of the same host
+/// under the other scheme waits for the page, so the page must not wait for that file.
 #[test]
 fn a_page_does_not_wait_for_a_file_that_waits_for_the_page() {
     let Some(browser) = varve_testkit::chromium() else { return };
@@ -230,7 +232,8 @@ fn a_page_does_not_wait_for_a_file_that_waits_for_the_page() {
     assert!(told.skipped.keys().any(|url| url.ends_with("/z.js")), "it was asked for: {:?}", told.skipped);
 }
 
-/// A run that ends between a page and what only its scripts lead to goes on there.
+/// A run that is stopped after a page and before the links that scripts made is resumed with those
+/// links.
 #[test]
 fn links_that_scripts_made_survive_the_end_of_a_process() {
     let Some(browser) = varve_testkit::chromium() else { return };
@@ -260,8 +263,8 @@ fn links_that_scripts_made_survive_the_end_of_a_process() {
     scene.assert_sound();
 }
 
-/// What a page may not have because of where it lies has nothing to do with what the host asks of robots. It is told once, however often
-/// the page asks for it, and though the run finds it in the page as well.
+/// A resource at a private address is refused by the guard, whatever `robots.txt` says. It is
+/// reported once, although the page requests it several times and the run finds it as a link.
 #[test]
 fn a_request_refused_by_the_guard_is_reported_once() {
     let Some(browser) = varve_testkit::chromium() else { return };
@@ -312,7 +315,8 @@ fn a_refused_resource_of_a_page_is_reported_once() {
     assert_eq!((told.ended().tally.skipped, told.notes), (2, Vec::new()));
 }
 
-/// A page that is under way when the time of the run is over is kept as far as it came, and the run does not wait for it.
+/// A page that is under way when the time of the run is over is kept as far as it came, and the run
+/// does not wait for it.
 #[test]
 fn a_time_limit_truncates_a_page_in_progress() {
     let Some(browser) = varve_testkit::chromium() else { return };
@@ -336,7 +340,8 @@ fn a_time_limit_truncates_a_page_in_progress() {
     scene.assert_sound();
 }
 
-/// Around what is no document the browser puts one of its own, which was never on the web. What it looks like is worth keeping.
+/// The browser wraps a response that is not HTML in a document of its own, which is not stored. The
+/// screenshot is.
 #[test]
 fn a_response_that_is_not_a_document_has_only_a_screenshot() {
     let Some(browser) = varve_testkit::chromium() else { return };

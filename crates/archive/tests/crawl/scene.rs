@@ -25,7 +25,7 @@ pub(crate) struct Scene {
     pub(crate) web: Web,
 }
 
-/// What a run told.
+/// The events of a run.
 #[derive(Default)]
 pub(crate) struct Told {
     pub(crate) ended: Option<RunEnd>,
@@ -37,9 +37,9 @@ pub(crate) struct Told {
     pub(crate) skipped: BTreeMap<String, String>,
     /// Method, path and status of what pages sent.
     pub(crate) exchanged: Vec<(String, String, u16)>,
-    /// What was not done.
+    /// Notes of the run.
     pub(crate) notes: Vec<String>,
-    /// The longest rest that was told.
+    /// The longest wait that was reported.
     pub(crate) rest: Duration,
     /// The hosts that were given up with something left, and the sort of failure.
     pub(crate) given_up: BTreeMap<String, String>,
@@ -101,7 +101,7 @@ impl Scene {
         .unwrap()
     }
 
-    /// Goes on with the run that was stopped.
+    /// Resumes the run that was stopped.
     pub(crate) fn resume(&self) -> Told {
         self.run_until(None, NetworkOptions { allow_private: true, ..NetworkOptions::default() }, usize::MAX)
             .unwrap()

@@ -1,4 +1,5 @@
-//! By which spelling a URL is asked for, and that none is asked for twice because of its spellings.
+//! Which spelling of a URL is requested, and that no page is requested twice because of its
+//! spellings.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +16,7 @@ fn links(urls: &[&str]) -> Answer {
     Answer::html(urls.iter().map(|url| format!("<a href='{url}'>x</a>")).collect::<String>())
 }
 
-/// A page that is only to be had by the one order of its parameters: whoever asks in another is sent there.
+/// A page with one valid order of its parameters. Requests with another order are redirected to it.
 fn ordered(request: &Request) -> Answer {
     match request.query() {
         "b=1&a=2" => Answer::html("the page").header("ETag", "\"1\""),
@@ -88,9 +89,9 @@ fn a_seed_is_requested_as_typed() {
     assert_eq!(scene.captures(told.version())[0].url, scene.web.url(signed));
 }
 
-/// One spelling is that of a part of the page and the other that of a page: it is one URL.
+/// A frame has one spelling and links have others: it is one page.
 #[test]
-fn two_reasons_with_two_spellings_are_one_question() {
+fn a_frame_and_links_with_other_spellings_are_one_request() {
     let site = Site::new()
         .page("/", Answer::html("<iframe src='/f?b=1&a=2'></iframe><a href=/later>l</a>"))
         .page("/later", links(&["/f?a=2&b=1", "/f?utm_source=x&b=1&a=2"]))
@@ -174,7 +175,7 @@ fn tagged(request: &Request) -> Answer {
     }
 }
 
-/// How the page is asked for by any of these, and what became of it between two versions.
+/// The paths of the pages below `/a` and their change between two versions.
 fn became(scene: &Scene, versions: [VersionId; 2]) -> Vec<(String, PageChange)> {
     let history = scene.history();
     let pairs = CapturePairs::new(history.catalog(), Some(versions[0]), Some(versions[1]));
@@ -183,7 +184,7 @@ fn became(scene: &Scene, versions: [VersionId; 2]) -> Vec<(String, PageChange)> 
 }
 
 #[test]
-fn a_page_keeps_the_spelling_by_which_it_is_here() {
+fn a_stored_page_is_requested_by_its_stored_spelling() {
     let (site, flipped) = flipping(tagged);
     let scene = Scene::new(site);
     let first = scene.run(scene.settings(&["/"], ScopeKind::Host)).version();
@@ -216,7 +217,7 @@ fn a_page_excluded_by_one_spelling_is_requested_by_another() {
     scene.assert_sound();
 }
 
-/// What people type is asked for as they typed it; it is the same page all the same.
+/// A seed is requested as the user typed it, and is the same page in history.
 #[test]
 fn two_spellings_are_one_page_in_history() {
     let scene = Scene::new(Site::new().page("/a", Answer::html("the page")));

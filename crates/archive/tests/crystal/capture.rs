@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use varve_archive::CrawlError;
 use varve_archive::RepositoryError;
 
+use serde_json::json;
 use varve_archive::history::open_reader;
 use varve_archive::verbs::capture::{CrawlEvent, CrawlSettings, NetworkOptions, ScopeKind};
 use varve_archive::verbs::cat::{CaptureSelector, find};
@@ -74,7 +75,7 @@ impl Scene {
         };
         match settings {
             Some(settings) => capture(&self.project, settings, &manner, &mut report),
-            None => resume(&self.project, |_| {}, &manner, &mut report),
+            None => resume(&self.project, self.settings(&[]), |_| {}, &manner, &mut report),
         }
     }
 
@@ -114,7 +115,8 @@ impl Scene {
         let options = VerifyOptions { read_bodies: true, ..VerifyOptions::default() };
         self.open().verify(options, &mut |finding| found.push(finding.to_string())).unwrap();
         assert_eq!(found, Vec::<String>::new());
-        for name in ["varve.capture", "varve.lock", "database.sqlite-wal", "database.sqlite-shm"] {
+        for name in ["varve.capture", "varve.lock", "varve.tmp", "database.sqlite-wal", "database.sqlite-shm"]
+        {
             assert!(!self.project.join(name).exists(), "{name} is left");
         }
         assert_eq!(std::fs::read_dir(self.project.join("tmp")).unwrap().count(), 0, "tmp is not empty");
@@ -298,7 +300,8 @@ fn a_truncated_response_is_kept_only_if_its_row_shows_it() {
     let scene = Scene::new(Site::new().with_faults());
     let captured = scene.run(&["/length/short", "/chunks/cut"]);
     assert_eq!((captured.revisions, captured.tally.captured, captured.tally.failed), (2, 1, 1));
-    // Crystal takes the end of the connection for the end of the body, and keeps the length that was promised.
+    // Crystal takes the end of the connection for the end of the body, and keeps the length that
+    // was promised.
     let short = &scene.revisions("/length/short")[0];
     assert!(short.has_body() && scene.open().is_cut_short(short).unwrap());
     let reader = open_reader(&scene.project).unwrap();
@@ -328,6 +331,31 @@ fn a_sent_cookie_is_recorded_with_its_revision() {
     assert_eq!(scene.revisions("/about")[0].request_cookie, None);
 }
 
+/// What was sent is recorded, whoever gave it. Only a cookie that the user gives makes a revision
+/// stale.
+#[test]
+fn cookies_of_a_file_and_of_servers_are_recorded() {
+    let set = Answer::html("<img src=/picture>").header("Set-Cookie", "visit=1; Path=/");
+    let scene = Scene::new(Site::new().page("/page", set).page("/picture", Answer::of("image/png", "p")));
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("cookies.txt");
+    std::fs::write(&file, "127.0.0.1\tFALSE\t/\tFALSE\t0\tlogin\tsesame\n").unwrap();
+    let cookie =
+        |path: &str| scene.revisions(path)[0].request_cookie.as_ref().map(|cookie| cookie.expose().clone());
+    let run = |cookies: Option<&std::path::Path>| {
+        let reach = NetworkOptions { cookies: cookies.map(Into::into), ..NetworkOptions::default() };
+        let settings = scene.settings(&["/page"]).with(|settings| settings.refetch.missing_only = true);
+        scene.run_as(Some(settings), reach, usize::MAX).unwrap().revisions
+    };
+    assert_eq!(run(None), 2);
+    assert_eq!((cookie("/page"), cookie("/picture").as_deref()), (None, Some("visit=1")));
+    assert_eq!(run(None), 0, "cookies of servers do not matter");
+    assert_eq!(run(Some(&file)), 2, "the cookie that the user gives was not sent before");
+    assert_eq!(cookie("/page").as_deref(), Some("login=sesame"));
+    assert_eq!(cookie("/picture").as_deref(), Some("login=sesame; visit=1"));
+    assert_eq!(run(Some(&file)), 0);
+}
+
 #[test]
 fn a_resumed_run_requests_no_url_twice() {
     let scene = Scene::new(Site::new().with_pages());
@@ -355,6 +383,113 @@ fn a_resumed_run_requests_no_url_twice() {
         scene.run_as(None, NetworkOptions::default(), 1),
         Err(ArchiveError::Crawl(CrawlError::NoRun))
     ));
+}
+
+/// Crystal was closed while it downloaded a page and a group, with a task for a page that is gone.
+#[test]
+fn the_tasks_that_crystal_left_are_continued() {
+    let scene = Scene::new(Site::new().page("/alone", Answer::html("alone")).with_pages());
+    let state = std::cell::RefCell::new(String::new());
+    scene.edit(|writer| {
+        let root = writer.add_root("Home", &scene.web.url("/site/40/0")).unwrap();
+        let alone = writer.add_resource(&scene.web.url("/alone")).unwrap().id;
+        writer.add_root("Other", &scene.web.url("/site/10/0")).unwrap();
+        let pattern = scene.web.url("/site/40/#");
+        let source = Some(GroupSource::Root(root.id));
+        let new = NewGroup { name: "", url_pattern: &pattern, source, do_not_download: true };
+        let group = writer.add_group(new).unwrap().id;
+        let page = |id: i64| json!({ "type": "DownloadResourceTask", "resource_id": id.to_string() });
+        let pages = json!({ "type": "DownloadResourceGroupTask", "group_id": group.to_string() });
+        let progress = json!({ group.to_string(): { "last_downloaded_member_id": null } });
+        let tasks = json!({ "tasks": [page(alone.get()), page(999), pages], "groups": progress });
+        *state.borrow_mut() = tasks.to_string();
+        writer.set_property("hibernated_state", Some(&state.borrow())).unwrap();
+    });
+    let stopped = scene.run_as(None, NetworkOptions::default(), 5).unwrap();
+    assert!(!stopped.finished && stopped.revisions >= 5, "{stopped:?}");
+    let kept = scene.open().property("hibernated_state").unwrap();
+    assert_eq!(kept.as_deref(), Some(state.borrow().as_str()), "not done yet");
+    let resumed = scene.run_as(None, NetworkOptions::default(), usize::MAX).unwrap();
+    assert!(resumed.finished, "{resumed:?}");
+    let downloads = scene.downloads();
+    assert!(downloads.values().all(|times| *times == 1), "{downloads:?}");
+    assert_eq!(downloads.keys().filter(|path| path.starts_with("/site/40/")).count(), 40);
+    assert!(downloads.contains_key("/alone") && !downloads.contains_key("/site/10/0"), "{downloads:?}");
+    assert_eq!(scene.open().property("hibernated_state").unwrap(), None);
+    scene.assert_at_rest();
+    assert!(matches!(
+        scene.run_as(None, NetworkOptions::default(), 1),
+        Err(ArchiveError::Crawl(CrawlError::NoRun))
+    ));
+}
+
+/// Does what a Crystal does that opens the project for writing, adds a row, and closes it.
+fn visit_like_crystal(project: &Path, number: usize) {
+    let database = rusqlite_of(project);
+    database.busy_timeout(std::time::Duration::from_secs(5)).unwrap();
+    database.execute_batch("PRAGMA user_version = 0").unwrap();
+    let _: String = database.query_row("PRAGMA journal_mode = wal", [], |row| row.get(0)).unwrap();
+    for entry in std::fs::read_dir(project.join("tmp")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            std::fs::remove_dir_all(path).unwrap()
+        } else {
+            std::fs::remove_file(path).unwrap()
+        }
+    }
+    // A long transaction: many links of one page.
+    database.execute_batch("BEGIN IMMEDIATE").unwrap();
+    database
+        .execute("INSERT INTO resource (url) VALUES (?1)", [format!("http://crystal.example/{number}")])
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    database.execute_batch("COMMIT").unwrap();
+    // It fails while another connection is open, and Crystal ignores that.
+    let _: rusqlite::Result<String> =
+        database.query_row("PRAGMA journal_mode = delete", [], |row| row.get(0));
+}
+
+#[test]
+fn a_crystal_that_opens_the_project_during_a_capture_does_not_end_it() {
+    for version in [MajorVersion::Tree, MajorVersion::Packed] {
+        let scene = Scene::of_version(Site::new().with_pages(), version);
+        scene.edit(|writer| {
+            writer.add_root("Home", &scene.web.url("/site/150/0")).unwrap();
+            let pattern = scene.web.url("/site/150/#");
+            let new = NewGroup { name: "", url_pattern: &pattern, source: None, do_not_download: false };
+            writer.add_group(new).unwrap();
+        });
+        let is_done = AtomicBool::new(false);
+        let (captured, visits) = std::thread::scope(|scope| {
+            let visitor = scope.spawn(|| {
+                let mut visits = 0;
+                while !is_done.load(Ordering::Relaxed) {
+                    if scene.project.join("varve.capture").exists() {
+                        visit_like_crystal(&scene.project, visits);
+                        visits += 1;
+                    }
+                    std::thread::sleep(std::time::Duration::from_millis(20));
+                }
+                visits
+            });
+            let settings = Some(scene.settings(&[]));
+            let captured = scene.run_as(settings, NetworkOptions::default(), usize::MAX);
+            is_done.store(true, Ordering::Relaxed);
+            (captured.unwrap(), visitor.join().unwrap())
+        });
+        assert!(captured.finished && captured.tally.failed == 0, "{captured:?}");
+        assert!(visits > 1, "only {visits}");
+        let downloads = scene.downloads();
+        assert_eq!(downloads.keys().filter(|path| path.starts_with("/site/150/")).count(), 150);
+        let mut findings = Vec::new();
+        let options = VerifyOptions { check_database: true, read_bodies: true };
+        scene.open().verify(options, &mut |finding| findings.push(finding)).unwrap();
+        assert!(findings.is_empty(), "{findings:?}");
+        for number in 0..visits {
+            let url = format!("http://crystal.example/{number}");
+            assert!(scene.open().resource_at(&url).unwrap().is_some(), "{url}");
+        }
+    }
 }
 
 #[test]
@@ -417,7 +552,7 @@ fn urls_are_kept_as_the_project_spells_them() {
     assert!(matches!(outside, Err(ArchiveError::NotOnTheWeb(_))));
 }
 
-/// The statements by which Crystal itself asks, on what was written here.
+/// The SQL statements of Crystal find the rows that varve wrote.
 #[test]
 fn the_queries_of_crystal_find_captures() {
     let scene = Scene::new(site());
@@ -442,7 +577,8 @@ fn rusqlite_of(project: &Path) -> rusqlite::Connection {
     rusqlite::Connection::open(project.join("database.sqlite")).unwrap()
 }
 
-/// Real projects, however old or half-migrated: what they held stays, to the byte, and what is captured is added to it.
+/// A capture into real projects, also old or half-migrated ones, adds revisions and changes no
+/// existing byte.
 #[test]
 fn real_projects_are_captured_into_and_lose_nothing() {
     for name in [
@@ -452,6 +588,7 @@ fn real_projects_are_captured_into_and_lose_nothing() {
         "lab-v1-migration-interrupted",
         "lab-v2-commit-interrupted",
         "lab-v2-hibernated",
+        "lab-v3-pack16",
     ] {
         let folder = tempfile::tempdir().unwrap();
         let Some(project) = fixture(name, folder.path()) else { return };
@@ -467,12 +604,11 @@ fn real_projects_are_captured_into_and_lose_nothing() {
         assert_eq!(after.iter().filter(is_revision).count(), before.iter().filter(is_revision).count() + 6);
         assert!(!scene.project.join("varve.capture").exists());
     }
-    for name in ["lab-v3-pack16", "lab-too-new-v4"] {
-        let folder = tempfile::tempdir().unwrap();
-        let Some(project) = fixture(name, folder.path()) else { return };
-        let scene = Scene { _folder: folder, project, web: Web::serve(site()) };
-        let refused = scene.run_as(Some(scene.settings(&["/"])), NetworkOptions::default(), usize::MAX);
-        assert!(matches!(refused, Err(ArchiveError::Repository(RepositoryError::Crystal(_)))), "{name}");
-        assert_eq!(scene.web.total(), 0, "{name}: nothing is asked for what cannot be kept");
-    }
+    let name = "lab-too-new-v4";
+    let folder = tempfile::tempdir().unwrap();
+    let Some(project) = fixture(name, folder.path()) else { return };
+    let scene = Scene { _folder: folder, project, web: Web::serve(site()) };
+    let refused = scene.run_as(Some(scene.settings(&["/"])), NetworkOptions::default(), usize::MAX);
+    assert!(matches!(refused, Err(ArchiveError::Repository(RepositoryError::Crystal(_)))), "{name}");
+    assert_eq!(scene.web.total(), 0, "{name}: nothing is asked for what cannot be kept");
 }

@@ -1,4 +1,4 @@
-//! A project that is read where it lies.
+//! A Crystal project that is read in place.
 
 use std::io::{Read, Write};
 use varve_archive::RepositoryError;

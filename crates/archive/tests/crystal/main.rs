@@ -1,4 +1,4 @@
-//! Crystal projects beside archives: read in their place, brought in, and brought out again as they were.
+//! Crystal projects: read in place, captured into, imported, and exported again.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should say so and stop")]
 
 mod capture;

@@ -40,8 +40,9 @@ fn add(
     writer.add_revision(NewRevision { id: None, resource, request_cookie, outcome }).unwrap();
 }
 
-/// A project with everything that a row can say. Its revisions: 1 a page, 2 the same page changed, 3 a gzipped script,
-/// 4 a page that says it is chunked, 5 a failure of the page, 6 an image with an ETag, 7 the answer that it has not changed.
+/// A project with everything that a row can say. Its revisions: 1 a page, 2 the same page changed,
+/// 3 a gzipped script, 4 a page with a chunked header, 5 a failed download of the page, 6 an image
+/// with an ETag, 7 its 304 response.
 pub(crate) fn make(path: &Path, version: MajorVersion) -> PathBuf {
     let mut writer = ProjectWriter::create(path, CreateOptions { version, watcher: None }).unwrap();
     let root = writer.add_root("Home", HOME).unwrap();

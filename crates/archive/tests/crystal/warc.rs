@@ -50,6 +50,8 @@ fn every_revision_is_a_record_and_no_cookie_that_was_sent_is_in_one() {
         let text = text(&target);
         assert_eq!(count(&text, "WARC-Type: response"), 5);
         assert_eq!(count(&text, "WARC-Type: revisit"), 1);
+        assert_eq!(count(&text, "/revisit/identical-payload-digest"), 1);
+        assert_eq!(count(&text, "Varve-Not-Modified: HTTP/1.1 304 "), 1);
         assert_eq!(count(&text, "fetchError: TimeoutError: timed out"), 1);
         assert!(text.contains("<p>two</p>") && text.contains("WARC-Date: 2022-07-29T12:00:02Z"));
         assert!(!text.contains(COOKIE), "a cookie left the project");

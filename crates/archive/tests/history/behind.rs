@@ -1,4 +1,5 @@
-//! A catalog that is behind the silos, as a crash leaves it, and silos that cannot all be read: nobody goes past what is not known.
+//! A catalog that is behind the silos, as a crash leaves it, and unreadable silos: a writer never
+//! continues past a record that it cannot read.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -43,8 +44,8 @@ fn behind<T>(root: &Path, deed: impl FnOnce() -> T) -> T {
     done
 }
 
-/// An archive of three silos, whose catalog knows the first version and not the second. The first version is in the first silo,
-/// the second in the second.
+/// An archive of three silos, whose catalog knows the first version and not the second. The first
+/// version is in the first silo, the second in the second.
 fn stopped(root: &Path) -> (VersionId, VersionId) {
     make(Kind::Archive, root);
     let first = commit_many(&history(root), "first");
@@ -162,7 +163,7 @@ fn silo_bytes(root: &Path) -> u64 {
 }
 
 #[test]
-fn while_another_program_holds_the_rows_nothing_is_written_down() {
+fn a_commit_writes_nothing_while_another_program_locks_the_database() {
     for kind in KINDS {
         let root = tempfile::tempdir().expect("a folder");
         let root = root.path();

@@ -1,4 +1,5 @@
-//! Whatever one record is lost, the rest is there: facts about what is lost stand in nobody's way.
+//! Losing any one record of an archive: the rest stays readable, and facts about the lost record do
+//! not stop a rebuild.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +19,7 @@ fn silo(root: &Path) -> PathBuf {
     root.join("warc/0/00000000.warc.gz")
 }
 
-/// Copies an archive that nobody has open.
+/// Copies an archive that no process has open.
 fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("made");
     for entry in fs::read_dir(from).expect("listed") {
@@ -40,7 +41,7 @@ fn spoil(root: &Path, offset: usize) {
     fs::write(silo(root), bytes).expect("written");
 }
 
-/// Where the manifest of a version lies.
+/// The place of the manifest of a version.
 fn place_of(root: &Path, version: VersionId) -> usize {
     let info = reader(root).catalog().version(&version).expect("read").expect("there");
     let record = info.version.record.expect("in a silo");
@@ -223,7 +224,7 @@ fn of_every_kind(root: &Path) {
 }
 
 #[test]
-fn any_one_record_may_be_lost() {
+fn an_archive_stays_usable_when_any_one_record_is_lost() {
     let folder = tempfile::tempdir().expect("a folder");
     let whole = folder.path().join("whole");
     of_every_kind(&whole);
@@ -256,7 +257,8 @@ fn any_one_record_may_be_lost() {
     }
 }
 
-/// What a process leaves that is killed when silos are safe, before index and catalog know of it.
+/// The archive that a process leaves when it is killed after the sync of the silo and before the
+/// update of index and catalog.
 fn killed_behind_the_silo(folder: &Path) -> PathBuf {
     let (root, before) = (folder.join("museum"), folder.join("before"));
     make(Kind::Archive, &root);

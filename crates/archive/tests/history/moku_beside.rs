@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use varve_archive::RepositoryError;
 
 use crate::scene::*;
-use crate::sites::{blob, site, sql};
+use crate::sites::{blob, intend, site, sql};
 use varve_archive::history::HeadState;
 use varve_archive::verbs::audit_site::audit_site;
 use varve_archive::verbs::cat::{self, CaptureSelector};
@@ -39,7 +39,7 @@ fn other_program(root: &Path) -> Option<Child> {
 }
 
 #[test]
-fn while_another_program_has_a_site_open_no_body_goes() {
+fn gc_removes_no_body_while_another_program_has_the_site_open() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     site(root);
@@ -76,7 +76,7 @@ fn gc_keeps_bodies_written_after_the_plan() {
 }
 
 #[test]
-fn gc_is_done_also_where_it_cannot_be_written_down_when() {
+fn gc_succeeds_although_its_time_cannot_be_stored() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     site(root);
@@ -91,7 +91,8 @@ fn gc_is_done_also_where_it_cannot_be_written_down_when() {
     assert!(done.undated.is_none() && writer.catalog().last_gc().expect("read").is_some());
 }
 
-/// A version as a batch of Moku writes it: with its own id, after the one that HEAD names, which moves.
+/// A version as a batch of Moku writes it: with its own id, after the one that HEAD names, which
+/// moves.
 fn moku_commits(root: &Path, url: &str, path: &str, headers: &str) -> VersionId {
     let id: VersionId = uuid::Uuid::from_u128(0x77).to_string().parse().expect("an id");
     let head = fs::read_to_string(root.join(".moku/HEAD")).expect("read");
@@ -116,7 +117,7 @@ fn moku_commits(root: &Path, url: &str, path: &str, headers: &str) -> VersionId 
 }
 
 #[test]
-fn versions_that_moku_makes_while_bodies_are_kept_are_counted_too() {
+fn versions_that_moku_commits_during_a_commit_count_towards_the_limit() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     site(root);
@@ -149,7 +150,7 @@ fn an_intended_head_is_dropped_after_another_move_of_head() {
     let [first, second] = site(root);
     let third = moku_commits(root, "https://e.org/", "", "{}");
     // Somebody was stopped when HEAD had moved to the second version and before this was gone.
-    fs::write(root.join(".moku/varve.head"), format!("{second} commit {first}")).expect("written");
+    intend(root, &format!("{second} {first}"));
     assert_eq!(reader(root).repaired_head_target().expect("read"), Some(third));
     let writer = history(root);
     assert_eq!(writer.head().expect("read"), Some(third));
@@ -157,12 +158,12 @@ fn an_intended_head_is_dropped_after_another_move_of_head() {
     assert_eq!(next.parent, Some(third));
     // Where nobody did, it is brought about.
     drop(writer);
-    fs::write(root.join(".moku/varve.head"), format!("{second} commit {}", next.version)).expect("written");
+    intend(root, &format!("{second} {}", next.version));
     assert_eq!(history(root).head().expect("read"), Some(second));
 }
 
 #[test]
-fn headers_that_moku_left_as_they_came_are_hidden_and_compared_by_their_names() {
+fn headers_in_the_spelling_of_the_server_are_redacted_and_compared_by_name() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     site(root);
@@ -194,7 +195,7 @@ fn a_page_with_dots_in_its_url_is_found_in_its_version() {
 }
 
 #[test]
-fn a_checkout_is_kept_though_the_clock_was_ahead_before() {
+fn a_checkout_stays_although_the_clock_was_ahead_before() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     let [first, second] = site(root);
@@ -210,7 +211,7 @@ fn a_checkout_is_kept_though_the_clock_was_ahead_before() {
 }
 
 #[test]
-fn a_checkout_is_kept_whatever_the_time_of_the_head_file() {
+fn a_checkout_stays_whatever_the_time_of_the_head_file() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     let [first, _] = site(root);
@@ -287,7 +288,8 @@ fn no_path_leads_moku_out_of_the_site() {
     for path in paths.map(|path| path.expect("read")) {
         assert!(!path.split('/').any(|name| matches!(name, ".." | ".moku")), "{path}");
     }
-    // They are found, and the same pages again, also where an earlier build wrote their paths as they are.
+    // They are found, and the same pages again, also where an earlier build wrote their paths as
+    // they are.
     for url in urls {
         assert_eq!(
             cat::find(&reader(root), url, &CaptureSelector::Version(version)).expect("found").url,

@@ -1,4 +1,4 @@
-//! How silos are packed may change at any time, and dictionaries may come: what is there is read as it was.
+//! Changing the compression of an archive and training dictionaries: existing silos stay readable.
 
 use std::fs;
 use std::path::Path;
@@ -59,7 +59,7 @@ fn a_silo_is_not_continued_with_another_compression() {
 }
 
 #[test]
-fn silos_to_come_begin_with_the_dictionary_and_are_smaller() {
+fn new_silos_begin_with_the_dictionary_and_are_smaller() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     make_zstd(root);
@@ -97,7 +97,8 @@ fn silos_to_come_begin_with_the_dictionary_and_are_smaller() {
     assert_sound(root);
 }
 
-/// Whether a text stands in any dictionary of the archive, in its own file or at the beginning of a silo; and how many there are.
+/// Whether a text stands in any dictionary of the archive, in its own file or at the beginning of a
+/// silo; and how many there are.
 fn in_dictionaries(root: &Path, text: &str) -> (bool, usize) {
     let mut stored: Vec<Vec<u8>> = fs::read(root.join("dictionary.zstd")).into_iter().collect();
     for entry in fs::read_dir(root.join("warc/0")).expect("listed") {
@@ -115,7 +116,8 @@ fn in_dictionaries(root: &Path, text: &str) -> (bool, usize) {
     (stored.into_iter().any(holds), count)
 }
 
-/// Pages, one of which has a secret, and a dictionary that holds it in a file and in a silo that nothing goes from.
+/// Pages, one with a secret. The secret is in the dictionary file and in a silo that loses no
+/// record.
 fn with_secret_in_dictionary(root: &Path, rest: usize) -> Vec<(String, String)> {
     make_zstd(root);
     let secret = format!("{}SECRETWORD lives at Elm street 5{}", unlike(1), unlike(2));
@@ -151,7 +153,7 @@ fn purged_content_is_removed_from_dictionaries() {
 }
 
 #[test]
-fn where_too_little_stays_no_dictionary_does() {
+fn a_purge_that_leaves_too_little_data_removes_the_dictionary() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     with_secret_in_dictionary(root, 60);
@@ -164,7 +166,7 @@ fn where_too_little_stays_no_dictionary_does() {
 
 /// A page whose body stays leaves dictionaries as they are.
 #[test]
-fn where_no_record_goes_dictionaries_stay() {
+fn a_purge_without_removed_records_keeps_dictionaries() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     with_secret_in_dictionary(root, 60);
@@ -216,7 +218,7 @@ fn a_later_capture_of_a_page_is_packed_to_its_difference() {
 }
 
 #[test]
-fn where_nothing_is_in_common_no_dictionary_is_made() {
+fn pages_without_common_content_give_no_dictionary() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     make_zstd(root);

@@ -18,7 +18,7 @@ const URLS: [&str; 6] = [
     "https://e.org/s?y=2&x=1",
 ];
 
-/// A site with two versions of these pages, of which the first has its paths written as `sql` says.
+/// A site with two versions of these pages. `sql` rewrites the paths of the first.
 fn site(root: &Path, sql: &str) -> [VersionId; 2] {
     make(Kind::Moku, root);
     let version = |text: &str| {
@@ -41,7 +41,7 @@ const WRITTEN: [&str; 3] = [
 ];
 
 #[test]
-fn a_page_is_itself_however_its_path_was_written() {
+fn a_page_is_paired_with_itself_however_its_path_was_written() {
     for sql in WRITTEN {
         let root = tempfile::tempdir().expect("a folder");
         let [first, second] = site(root.path(), sql);

@@ -1,4 +1,4 @@
-//! What is taken out of the silos is gone, is accounted for, and takes nothing else with it.
+//! Purging: the removed records are in no silo, each has a tombstone, and all other records stay.
 
 use std::io::Read;
 use std::path::Path;
@@ -215,45 +215,53 @@ fn a_version_is_purged_with_the_content_that_only_it_has() {
     assert!(!holds(&all_bytes(root), "\"message\":\"two\""));
 }
 
-/// Keeps a run of captures as a version.
-pub(crate) fn capture(root: &Path, number: u128, pages: &[(&str, &[u8])]) -> VersionId {
-    let history = ArchiveHistoryWriter::open(root, opening()).expect("opened");
-    let run = RunId::new(uuid::Uuid::from_u128(number));
-    let store = history.writer().store();
-    let warcinfo = Some(store.describe_run(&[("varve-run", run.to_string())]).expect("described"));
-    let keeper = ExchangeWriter::new(store);
-    let mut packer = store.packer().expect("a packer");
-    let mut records: Vec<RecordId> = Vec::new();
-    for (url, response) in pages {
-        let exchange = NewExchange {
-            url,
-            date: Date::at_second(std::time::UNIX_EPOCH + std::time::Duration::from_secs(number as u64)),
-            request: b"GET / HTTP/1.1\r\nHost: e.org\r\n\r\n",
-            response: &response.to_vec(),
-            head: None,
-            ip: None,
-            protocols: &[],
-            cipher: None,
-            trailers: &[],
-            timing: None,
-            truncated: None,
-            run: Some(run),
-            warcinfo,
-            unchanged: None,
-            non_capture_method: None,
-        };
-        records.push(keeper.keep(&mut packer, &exchange).expect("kept").receipt.record);
+/// The instant at this second after 1970.
+pub(crate) fn date_at(second: u128) -> Date {
+    Date::at_second(std::time::UNIX_EPOCH + std::time::Duration::from_secs(second as u64))
+}
+
+/// An exchange at this second of the run with the same number.
+pub(crate) fn exchange_of_run<'a>(number: u128, url: &'a str, response: &'a Vec<u8>) -> NewExchange<'a> {
+    NewExchange {
+        url,
+        date: date_at(number),
+        request: b"GET / HTTP/1.1\r\nHost: e.org\r\n\r\n",
+        response,
+        head: None,
+        ip: None,
+        protocols: &[],
+        cipher: None,
+        trailers: &[],
+        timing: None,
+        truncated: None,
+        run: Some(run_numbered(number)),
+        warcinfo: None,
+        unchanged: None,
+        non_capture_method: None,
     }
-    store.sync().expect("synced");
-    let summary = RunSummary { id: run, captures: records.len() as u64, seal: RunSummary::seal_of(records) };
+}
+
+pub(crate) fn run_numbered(number: u128) -> RunId {
+    RunId::new(uuid::Uuid::from_u128(number))
+}
+
+/// Makes a run with these records a version, and lets the next writer enter it in the catalog.
+pub(crate) fn seal_run(
+    root: &Path,
+    history: ArchiveHistoryWriter,
+    number: u128,
+    records: Vec<RecordId>,
+) -> VersionId {
+    history.writer().store().sync().expect("synced");
+    let (id, captures) = (run_numbered(number), records.len() as u64);
     let manifest = Manifest {
         parent: history.head().expect("read"),
-        message: "a run".to_owned(),
+        message: format!("run {number}"),
         author: None,
         time: Moment::from_seconds(number as i64),
-        run: Some(summary),
+        run: Some(RunSummary { id, captures, seal: RunSummary::seal_of(records) }),
         coverage: None,
-        inline: StateChanges { pages: Vec::new(), ..StateChanges::default() },
+        inline: StateChanges::default(),
         changes: Vec::new(),
         plan: None,
         verdicts: None,
@@ -261,13 +269,36 @@ pub(crate) fn capture(root: &Path, number: u128, pages: &[(&str, &[u8])]) -> Ver
     };
     let json = serde_json::to_vec(&manifest).expect("json");
     let version = Manifest::version_id(&json);
-    history.write_fact(&format!("urn:uuid:{version}"), media_type::VERSION, &json).expect("kept");
+    history.write_fact(&format!("urn:uuid:{version}"), media_type::VERSION, &json).expect("stored");
     drop(history);
     drop(ArchiveHistoryWriter::open(root, opening()).expect("caught up"));
     version
 }
 
-/// Whose field says the payload of each response.
+/// Pairs of texts, as functions of these tests return them.
+pub(crate) fn texts(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+    pairs.iter().map(|(one, other)| ((*one).to_owned(), (*other).to_owned())).collect()
+}
+
+/// Stores a run of captures as a version.
+pub(crate) fn capture(root: &Path, number: u128, pages: &[(&str, &[u8])]) -> VersionId {
+    let history = ArchiveHistoryWriter::open(root, opening()).expect("opened");
+    let store = history.writer().store();
+    let run = run_numbered(number).to_string();
+    let warcinfo = Some(store.describe_run(&[("varve-run", run)]).expect("described"));
+    let keeper = ExchangeWriter::new(store);
+    let mut packer = store.packer().expect("a packer");
+    let mut records: Vec<RecordId> = Vec::new();
+    for (url, response) in pages {
+        let response = response.to_vec();
+        let exchange = NewExchange { warcinfo, ..exchange_of_run(number, url, &response) };
+        records.push(keeper.keep(&mut packer, &exchange).expect("kept").receipt.record);
+    }
+    seal_run(root, history, number, records)
+}
+
+/// For each response, whether the field of the standard or that of varve has the digest of the
+/// payload.
 fn payload_fields(root: &Path) -> Vec<String> {
     let mut fields = Vec::new();
     let archive = Archive::open(root).expect("opened");
@@ -434,7 +465,7 @@ fn a_reason_is_needed() {
 }
 
 #[test]
-fn stopped_at_any_step_of_the_exchange_one_whole_archive_is_left() {
+fn a_purge_stopped_at_any_step_leaves_one_intact_archive() {
     // What a rewrite does to the folder, step by step, as far as a kill could stop it.
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();

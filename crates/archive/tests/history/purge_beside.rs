@@ -1,4 +1,4 @@
-//! Who reads beside a rewrite finds the old archive or the new one.
+//! Readers that run during a purge see either the old archive or the new one.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,8 @@ use varve_archive::{Archive, ArchiveWriter};
 
 const KEPT: &str = "https://e.org/kept";
 
-/// Reads what stays, until told that all is done: by reader that are opened anew, and by some that were open before.
+/// Reads a page that is not purged until the purges are done, with a reader opened before them and
+/// with new ones.
 fn read_until(root: &Path, is_done: &AtomicBool) -> u64 {
     let long_open = open_reader(root).expect("opened");
     let mut reads = 0;
@@ -33,7 +34,7 @@ fn read_until(root: &Path, is_done: &AtomicBool) -> u64 {
 }
 
 #[test]
-fn who_reads_beside_a_rewrite_meets_no_error() {
+fn readers_get_no_error_during_a_purge() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     make(Kind::Archive, root);
@@ -56,7 +57,7 @@ fn who_reads_beside_a_rewrite_meets_no_error() {
     assert_sound(root);
 }
 
-/// Brings an archive to where a kill leaves it right behind the exchange of silos.
+/// Puts an archive into the state after a kill right after the exchange of the silos.
 fn leave_swap_pending(root: &Path) {
     std::fs::create_dir_all(root.join("tmp/purge")).expect("made");
     for name in ["index", "catalog.db", "HEAD"] {

@@ -1,4 +1,5 @@
-//! What else holds what is taken out: trees, revisits, and the silos that nothing leaves.
+//! Purging content that trees, revisits or renderings also reference, and silos that a purge does
+//! not rewrite.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -15,11 +16,9 @@ use varve_archive::verbs::purge::Request;
 use varve_archive::verbs::stow::{self, Exclude};
 use varve_archive::{Archive, ArchiveSettings, ArchiveWriter, RecordId, VersionId, tree};
 use varve_core::body::BodySource;
-use varve_core::fact::{Manifest, RunSummary, StateChanges, media_type};
 use varve_core::receipt::Receipt;
-use varve_core::{Moment, RunId};
 use varve_store::exchange::{ExchangeWriter, NewExchange, NewRendering, NewRenderings, RevisitOriginal};
-use varve_warc::date::Date;
+use varve_warc::digest::Digest;
 use varve_warc::payload::PayloadKind;
 use varve_warc::record::RecordType;
 use varve_warc::write::Draft;
@@ -62,10 +61,6 @@ fn restored(root: &Path, manifest: RecordId) -> Vec<(String, String)> {
     files
 }
 
-fn texts(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
-    pairs.iter().map(|(one, other)| ((*one).to_owned(), (*other).to_owned())).collect()
-}
-
 #[test]
 fn content_of_a_tree_stays_and_is_purged_with_the_tree() {
     for packing in ["gzip", "zstd"] {
@@ -98,7 +93,7 @@ fn content_of_a_tree_stays_and_is_purged_with_the_tree() {
     }
 }
 
-/// What was captured before is not kept again when it is stowed.
+/// A body that a response holds is not stored again when a file with the same content is stowed.
 #[test]
 fn the_body_of_a_purged_response_stays_if_a_tree_references_it() {
     let root = tempfile::tempdir().expect("a folder");
@@ -116,22 +111,11 @@ fn the_body_of_a_purged_response_stays_if_a_tree_references_it() {
 fn send(root: &Path, number: u128, answer: &[u8]) {
     let history = ArchiveHistoryWriter::open(root, opening()).expect("opened");
     let store = history.writer().store();
+    let response = answer.to_vec();
     let sent = NewExchange {
-        url: "https://e.org/page",
-        date: Date::at_second(std::time::UNIX_EPOCH + std::time::Duration::from_secs(number as u64)),
         request: b"POST /page HTTP/1.1\r\nHost: e.org\r\nContent-Length: 3\r\n\r\nx=1",
-        response: &answer.to_vec(),
-        head: None,
-        ip: None,
-        protocols: &[],
-        cipher: None,
-        trailers: &[],
-        timing: None,
-        truncated: None,
-        run: Some(RunId::new(uuid::Uuid::from_u128(number))),
-        warcinfo: None,
-        unchanged: None,
         non_capture_method: Some("POST"),
+        ..exchange_of_run(number, "https://e.org/page", &response)
     };
     let mut packer = store.packer().expect("a packer");
     let document = NewRendering { media_type: "text/html", content: b"<p>left by a script</p>" };
@@ -151,54 +135,20 @@ fn send(root: &Path, number: u128, answer: &[u8]) {
 /// One capture as a run and a version of its own.
 fn capture(root: &Path, number: u128, answer: &[u8], unchanged: Option<&Receipt>) -> (VersionId, Receipt) {
     let history = ArchiveHistoryWriter::open(root, opening()).expect("opened");
-    let run = RunId::new(uuid::Uuid::from_u128(number));
     let store = history.writer().store();
-    let url = "https://e.org/page";
-    let original = unchanged.map(|receipt| RevisitOriginal {
+    let unchanged = unchanged.map(|receipt| RevisitOriginal {
         record: receipt.record,
         url: receipt.url.clone(),
-        date: Date::at_second(std::time::UNIX_EPOCH + std::time::Duration::from_secs(1)).to_string(),
+        date: date_at(1).to_string(),
+        payload: Some(Digest::of_sha256(receipt.body.as_bytes())),
         body: receipt.body,
         length: receipt.length,
     });
-    let exchange = NewExchange {
-        url,
-        date: Date::at_second(std::time::UNIX_EPOCH + std::time::Duration::from_secs(number as u64)),
-        request: b"GET /page HTTP/1.1\r\nHost: e.org\r\n\r\n",
-        response: &answer.to_vec(),
-        head: None,
-        ip: None,
-        protocols: &[],
-        cipher: None,
-        trailers: &[],
-        timing: None,
-        truncated: None,
-        run: Some(run),
-        warcinfo: None,
-        unchanged: original,
-        non_capture_method: None,
-    };
+    let response = answer.to_vec();
+    let exchange = NewExchange { unchanged, ..exchange_of_run(number, "https://e.org/page", &response) };
     let mut packer = store.packer().expect("a packer");
     let receipt = ExchangeWriter::new(store).keep(&mut packer, &exchange).expect("kept").receipt;
-    store.sync().expect("synced");
-    let manifest = Manifest {
-        parent: history.head().expect("read"),
-        message: format!("run {number}"),
-        author: None,
-        time: Moment::from_seconds(number as i64),
-        run: Some(RunSummary { id: run, captures: 1, seal: RunSummary::seal_of(vec![receipt.record]) }),
-        coverage: None,
-        inline: StateChanges { pages: Vec::new(), ..StateChanges::default() },
-        changes: Vec::new(),
-        plan: None,
-        verdicts: None,
-        expectations: Default::default(),
-    };
-    let json = serde_json::to_vec(&manifest).expect("json");
-    let version = Manifest::version_id(&json);
-    history.write_fact(&format!("urn:uuid:{version}"), media_type::VERSION, &json).expect("kept");
-    drop(history);
-    drop(ArchiveHistoryWriter::open(root, opening()).expect("caught up"));
+    let version = seal_run(root, history, number, vec![receipt.record]);
     (version, receipt)
 }
 
@@ -236,7 +186,8 @@ fn promoted_revisits_equal_the_original_response() {
         let promoted = receipt.promoted[0].is;
         let block = answer(&archive, promoted);
         assert_eq!(block, FULL, "the answer that was confirmed");
-        // The second to go takes nothing with it either, and now one that was answered in full comes in its place.
+        // The second to go takes nothing with it either, and now one that was answered in full
+        // comes in its place.
         drop(reader);
         let receipt = rewrite(root, &Request { versions: vec![second], ..request(&[]) });
         assert_eq!(receipt.promoted.len(), 1);
@@ -275,7 +226,7 @@ fn commit_bytes(history: &HistoryWriter, url: &str, bytes: Vec<u8>) -> VersionId
 }
 
 #[test]
-fn silos_before_the_first_that_loses_something_stay_the_files_that_they_are() {
+fn silos_before_the_first_changed_one_are_not_rewritten() {
     for packing in ["gzip", "zstd"] {
         let root = tempfile::tempdir().expect("a folder");
         let root = root.path();
@@ -327,8 +278,8 @@ fn silos_before_the_first_that_loses_something_stay_the_files_that_they_are() {
     }
 }
 
-/// What stands aside may repeat what goes. It is made whole for itself, and captures do not come to depend on it; a run that it goes with, or
-/// stays without, is still sealed.
+/// A non-capture may be a revisit of a purged response. The purge makes it a full record, and no
+/// capture becomes a revisit of it. The seal of its run stays valid with it and without it.
 #[test]
 fn revisits_never_refer_to_non_captures() {
     const FULL: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 13\r\n\r\nthe one page\n";
@@ -342,7 +293,7 @@ fn revisits_never_refer_to_non_captures() {
     let (third, _) = capture(root, 3, FULL, None);
     assert_sound(root);
     let receipt = rewrite(root, &Request { versions: vec![first], ..request(&[]) });
-    assert_eq!(receipt.promoted.len(), 2, "the one aside, and the first capture");
+    assert_eq!(receipt.promoted.len(), 2, "the non-capture, and the first capture");
     assert_sound(root);
     let found = |version| contents(&open_reader(root).expect("opened"), version);
     assert_eq!(found(third), texts(&[("https://e.org/page", "the one page\n")]));
@@ -354,7 +305,7 @@ fn revisits_never_refer_to_non_captures() {
     assert!(archive.store().open_body(&original.body).expect("found").is_some());
 }
 
-/// A document goes with its page, however its record names that.
+/// A rendered document is purged with its page, whichever target URI its record has.
 #[test]
 fn renderings_are_purged_with_their_page() {
     const PAGE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\npage\n";

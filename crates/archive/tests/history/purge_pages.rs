@@ -1,4 +1,5 @@
-//! A page that is taken out is out of every version, whoever else holds its body; and nothing of its answer is shown.
+//! Purging pages: a purged page is in no version, even if another page has its body, and its
+//! response is not shown.
 
 use std::path::Path;
 use varve_archive::RepositoryError;
@@ -26,11 +27,7 @@ pub(crate) fn shown(reader: &HistoryReader, version: VersionId) -> Vec<(String, 
     shown.collect()
 }
 
-fn texts(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
-    pairs.iter().map(|(one, other)| ((*one).to_owned(), (*other).to_owned())).collect()
-}
-
-/// The catalog that is there is the one that is made again from the silos.
+/// Asserts that a rebuild from the silos gives the catalog that is there.
 fn assert_same_when_rebuilt(root: &Path) {
     let before = rows(&open_reader(root).expect("opened"));
     for name in ["catalog.db", "HEAD"] {
@@ -43,7 +40,7 @@ fn assert_same_when_rebuilt(root: &Path) {
 }
 
 #[test]
-fn a_page_whose_body_another_page_holds_is_out_of_all_versions_before() {
+fn a_purged_page_leaves_all_versions_although_another_page_has_its_body() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     make(Kind::Archive, root);
@@ -187,7 +184,7 @@ fn headers_of_a_purged_page_are_not_in_the_catalog_and_not_shown() {
 
 /// Pages that stay from version to version are listed once.
 #[test]
-fn pages_that_did_not_change_are_taken_out_as_well() {
+fn pages_that_did_not_change_are_purged_too() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     make(Kind::Archive, root);
@@ -211,7 +208,8 @@ fn pages_that_did_not_change_are_taken_out_as_well() {
     look();
 }
 
-/// A body that was captured before is not kept again when it is committed: the answer holds it for the page.
+/// A body that was captured before is not kept again when it is committed: the answer holds it for
+/// the page.
 #[test]
 fn the_body_of_a_purged_response_stays_if_a_page_references_it() {
     let root = tempfile::tempdir().expect("a folder");

@@ -1,4 +1,4 @@
-//! The silos alone define the archive: whatever happened, a catalog that is made again is the same.
+//! The silos alone define the archive: after any history, a rebuilt catalog has the same rows.
 
 use std::fs;
 use std::path::Path;
@@ -150,6 +150,7 @@ fn told(url: &str, mood: u8) -> ProbeResponse {
         url: url.to_owned(),
         at: Moment::from((opening().clock)().instant),
         request: b"GET / HTTP/1.1\r\n\r\n".to_vec(),
+        cookie: None,
         response: text.into_bytes().into(),
         interim: 0,
         ip: None,
@@ -178,7 +179,7 @@ pub(crate) fn check_numbers(root: &Path, answers: &[(u8, u8)]) -> Option<Version
     ended.expect("checked").version
 }
 
-/// Whatever a check can fail with.
+/// An error of a check.
 #[derive(Debug)]
 struct Wrong(#[expect(dead_code, reason = "it is shown when the test fails")] String);
 
@@ -232,7 +233,7 @@ fn opening_restores_a_lost_catalog() {
 }
 
 #[test]
-fn a_changed_past_is_noticed() {
+fn changed_rows_of_committed_versions_are_reported() {
     use varve_archive::verbs::audit::{AuditKind, AuditRequest, audit};
     let root = tempfile::tempdir().expect("a folder");
     make(Kind::Archive, root.path());

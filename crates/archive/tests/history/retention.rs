@@ -1,4 +1,4 @@
-//! What goes and what stays when a site is cleared up.
+//! Garbage collection: which versions, bodies and diffs are removed, and which stay.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,8 @@ fn bodies(root: &Path) -> Vec<String> {
     names
 }
 
-/// The room that rows leave is given back: by a database that varve made, and by one as Moku makes them, also while somebody reads.
+/// gc returns the space of deleted rows to the disk, in a database that varve created and in one
+/// that Moku created, also while another process reads.
 #[test]
 fn gc_returns_the_free_space_of_the_database() {
     for (is_mokus, is_read) in [(false, false), (true, false), (true, true)] {
@@ -129,9 +130,9 @@ fn old_versions_are_removed_with_their_bodies_and_the_rest_stays_connected() {
     assert!(clear(&writer, &policy).list.is_empty(), "nothing is left to do");
 }
 
-/// Whatever was planned, when it was done is written down after it, and only then.
+/// The time of a gc is stored after its last action. A plan, and a gc that fails, store none.
 #[test]
-fn when_it_was_done_is_known_once_it_is() {
+fn the_time_of_a_gc_is_stored_when_the_gc_ends() {
     const HOUR: Duration = Duration::from_secs(3600);
     let later = |time: Moment, seconds: i64| Moment::from_seconds(time.seconds() + seconds);
     for kind in KINDS {
@@ -222,7 +223,7 @@ fn a_diff_that_was_pruned_is_not_made_again_and_none_is_counted_twice() {
 }
 
 #[test]
-fn diffs_go_by_their_own_age_and_versions_by_theirs() {
+fn diffs_and_versions_expire_by_their_own_age() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     make(Kind::Moku, root);
@@ -331,7 +332,8 @@ fn bodies_of_lost_versions_stay_until_the_loss_is_accepted() {
     let actions = clear(&writer, &accepting);
     assert_eq!(actions.list[0], GcAction::AcceptLost { version: made[1], child: Some(made[2]) });
     assert_eq!(bodies(root).len(), 2);
-    // From then on nothing is missing, and the version behind it is still the one that was committed.
+    // From then on nothing is missing, and the version behind it is still the one that was
+    // committed.
     assert!(clear(&writer, &RetentionPolicy::default()).list.is_empty());
     let parent = writer.catalog().version(&made[2]).expect("read").expect("kept").version.parent;
     assert_eq!(parent, None);
@@ -412,7 +414,7 @@ fn bodies_written_after_the_site_was_opened_stay() {
 }
 
 #[test]
-fn nothing_leaves_a_silo() {
+fn gc_of_an_archive_removes_no_record() {
     let root = tempfile::tempdir().expect("a folder");
     make(Kind::Archive, root.path());
     let writer = history(root.path());

@@ -47,7 +47,7 @@ fn a_new_form_raises_the_score_and_is_named_as_the_cause() {
     }
 }
 
-/// What is kept of a change explains that change: it is about the page that makes the score, and adds up.
+/// Stored attributions are those of the page that determines the score, and add up to the change.
 #[test]
 fn attributions_are_of_the_page_that_makes_the_score_and_add_up_to_its_change() {
     let more = LOGIN.replace("</body>", "<form action=/x><input name=q></form></body>");
@@ -176,7 +176,8 @@ fn damage(root: &Path, history: &HistoryWriter, version: VersionId, url: &str) {
     std::fs::write(&path, body).expect("written");
 }
 
-/// A body of the parent that cannot be had is unknown, and not empty: its score is what is kept of it, and what was kept stays.
+/// An unreadable body of the parent is unknown, not empty: the stored score of the parent is used,
+/// and is not replaced.
 #[test]
 fn a_score_with_a_damaged_parent_does_not_replace_a_stored_one() {
     let [top, low] = ["https://e.org/top", "https://e.org/low"];
@@ -208,7 +209,8 @@ fn a_score_with_a_damaged_parent_does_not_replace_a_stored_one() {
     }
 }
 
-/// Where the pages that are known make the score of the parent that is kept, they explain the change.
+/// Where the pages that are known make the score of the parent that is kept, they explain the
+/// change.
 #[test]
 fn a_damaged_page_that_made_no_score_hides_no_explanation() {
     let [top, low] = ["https://e.org/top", "https://e.org/low"];
@@ -222,16 +224,18 @@ fn a_damaged_page_that_made_no_score_hides_no_explanation() {
     damage(root.path(), &writer, first, low);
     let scored = score(&writer, second, &|_| {}).expect("scored");
     assert!(scored.since.is_explained && scored.is_kept && !scored.row.attributions.is_empty());
-    // A page of the version itself that cannot be had may be the most exposed: then nothing is said of the change.
+    // A page of the version itself that cannot be had may be the most exposed: then nothing is said
+    // of the change.
     damage(root.path(), &writer, second, low);
     let scored = score(&writer, second, &|_| {}).expect("scored");
     assert!(!scored.since.is_explained && !scored.is_kept && scored.since.change.is_none());
     assert_eq!(scored.troubles.count(|_| true), 1);
 }
 
-/// The score of a version that lacks pages is kept where there is none, marked, and is nobody's past.
+/// An incomplete score is stored, and marked, if the version has none. The next version is not
+/// compared with it.
 #[test]
-fn a_score_that_lacks_pages_is_not_taken_for_that_of_the_version() {
+fn an_incomplete_score_is_no_baseline_for_the_next_version() {
     let [top, low] = ["https://e.org/top", "https://e.org/low"];
     let root = tempfile::tempdir().expect("a folder");
     make(Kind::Moku, root.path());

@@ -1,4 +1,5 @@
-//! A folder that is committed again: files that have not changed are not read, and none that has is missed.
+//! A folder that is committed again: files that have not changed are not read, and none that has is
+//! missed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -106,7 +107,7 @@ fn a_file_that_changed_is_read_however_it_looks() {
 }
 
 #[test]
-fn a_body_that_was_taken_out_is_stored_again() {
+fn a_purged_body_is_stored_again_by_the_next_commit() {
     let root = tempfile::tempdir().expect("a folder");
     let folder = tempfile::tempdir().expect("a folder");
     let (root, folder) = (root.path(), folder.path());
@@ -119,7 +120,8 @@ fn a_body_that_was_taken_out_is_stored_again() {
     assert_eq!(texts(root, commit_folder(root, folder, false)), ["one"]);
 }
 
-/// Every file below a folder with its inode and time of change, except those that each commit writes.
+/// Every file below a folder with its inode and time of change, except those that each commit
+/// writes.
 fn stamps(root: &Path) -> BTreeMap<PathBuf, (u64, i64, i64)> {
     let (mut found, mut waiting) = (BTreeMap::new(), vec![root.to_owned()]);
     while let Some(folder) = waiting.pop() {
@@ -146,7 +148,8 @@ fn a_commit_to_a_site_reads_and_writes_only_what_changed() {
     }
     wait();
     commit_folder(root, folder, false);
-    // Were a stored body read, this damage would be found; were it stored again, it would be repaired.
+    // Were a stored body read, this damage would be found; were it stored again, it would be
+    // repaired.
     let blob = |text: &str| crate::sites::blob(root, text);
     (1..260).for_each(|number| fs::write(blob(&format!("page {number:03}")), "damaged!").expect("written"));
     let before = stamps(root);
@@ -168,26 +171,133 @@ fn a_commit_to_a_site_reads_and_writes_only_what_changed() {
     assert_eq!(fs::read_to_string(root.join("page-0/.page_body")).expect("read"), "changed");
 }
 
-#[test]
-fn pages_that_a_folder_lost_leave_the_tree_and_changed_ones_stay() {
+/// The files of pages that a commit opens where one of `count` pages has changed: in the folder, in
+/// the working tree and among the stored bodies, without the number of a changed page's temporary file.
+#[cfg(target_os = "linux")]
+fn files_opened_by_a_commit(kind: Kind, count: usize, read_all: bool) -> Vec<PathBuf> {
     let root = tempfile::tempdir().expect("a folder");
     let folder = tempfile::tempdir().expect("a folder");
     let (root, folder) = (root.path(), folder.path());
-    make(Kind::Moku, root);
-    for name in ["stays", "goes", "edited"] {
-        write(&folder.join(name), name);
+    make(kind, root);
+    for number in 0..count {
+        write(&folder.join(format!("page-{number}")), &format!("page {number:03}"));
     }
+    wait();
     commit_folder(root, folder, false);
+    write(&folder.join("page-0"), "changed");
+    wait();
+    let opened = varve_testkit::OpenedFiles::below(&[root, folder]).expect("watched");
+    commit_folder(root, folder, read_all);
+    let is_page = |path: &&PathBuf| path.parent() != Some(root) && path.parent() != Some(&root.join(".moku"));
+    let is_silo =
+        |path: &PathBuf| ["warc", "index", "tmp"].iter().any(|own| path.starts_with(root.join(own)));
+    let opened = opened.take().expect("reported");
+    let pages = opened.iter().filter(is_page).filter(|path| !is_silo(path));
+    pages.map(|path| path.strip_prefix(root).or(path.strip_prefix(folder)).expect("below").into()).collect()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_files_that_a_commit_opens_do_not_grow_with_the_unchanged_pages() {
+    assert_eq!(files_opened_by_a_commit(Kind::Archive, 260, false), [Path::new("page-0")]);
+    assert_eq!(files_opened_by_a_commit(Kind::Archive, 260, true).len(), 260);
+    let blob = |text: &str| {
+        let id = varve_core::BodyId::new(sha(text)).to_string();
+        format!(".moku/blobs/{}/{id}", &id[..2])
+    };
+    let names = |count| -> Vec<String> {
+        let opened = files_opened_by_a_commit(Kind::Moku, count, false);
+        let name =
+            |path: &PathBuf| path.to_string_lossy().replace(&std::process::id().to_string(), "PROCESS");
+        // The folder of the new body may be new itself, and then it is not watched.
+        let mut names: Vec<String> =
+            opened.iter().map(name).filter(|name| *name != blob("changed")).collect();
+        names.sort();
+        names
+    };
+    // The changed file, its body before for the diff, the new body, and its page in the tree.
+    let mut expected = [
+        "page-0".to_owned(),
+        blob("page 000"),
+        ".moku/blobs/unfinished-PROCESS-0".to_owned(),
+        "page-0/.tmp-varve-.page_body".to_owned(),
+        "page-0/.tmp-varve-.page_headers.json".to_owned(),
+    ];
+    expected.sort();
+    assert_eq!(names(20), expected);
+    assert_eq!(names(260), expected);
+    assert!(files_opened_by_a_commit(Kind::Moku, 260, true).len() > 3 * 260);
+}
+
+/// A site with the pages `stays`, `goes` and `edited` in its tree, the last changed by a user, and a
+/// file that the user added.
+fn tree_to_update(root: &Path) {
+    make(Kind::Moku, root);
+    let pages = ["stays", "goes", "edited"].map(|name| (format!("https://e.org/{name}"), name));
+    commit_pages(&history(root), "first", &pages.each_ref().map(|(url, body)| (url.as_str(), *body)));
     fs::write(root.join("edited/.page_body"), "by a user").expect("written");
-    fs::remove_file(folder.join("goes")).expect("removed");
-    fs::remove_file(folder.join("edited")).expect("removed");
-    commit_folder(root, folder, false);
-    assert!(!root.join("goes").exists());
-    assert!(root.join("stays/.page_body").exists());
-    assert_eq!(fs::read_to_string(root.join("edited/.page_body")).expect("read"), "by a user");
-    // A commit of single pages says nothing about others.
-    commit_pages(&history(root), "one", &[("https://e.org/one", "one")]);
-    assert!(root.join("stays/.page_body").exists());
+    fs::write(root.join("goes/notes.txt"), "mine").expect("written");
+}
+
+fn assert_tree_is_updated(root: &Path, done: &varve_archive::verbs::commit::Report) {
+    let read = |name: &str| fs::read_to_string(root.join(name)).ok();
+    assert_eq!((done.tree.removed, done.tree.stayed, done.tree.unwritten.count), (1, 1, 0));
+    assert_eq!(read("stays/.page_body").as_deref(), Some("stays"));
+    assert_eq!(read("edited/.page_body").as_deref(), Some("by a user"));
+    assert_eq!(read("goes/notes.txt").as_deref(), Some("mine"));
+    assert!(!root.join("goes/.page_body").exists() && !root.join("goes/.page_headers.json").exists());
+}
+
+#[test]
+fn pages_that_a_version_does_not_have_leave_the_tree_and_changed_ones_stay() {
+    for read_all in [false, true] {
+        let root = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("a folder");
+        let (root, folder) = (root.path(), folder.path());
+        tree_to_update(root);
+        write(&folder.join("stays"), "stays");
+        let pages = vec![page_of(folder, "stays")];
+        let request = Request {
+            message: "folder".to_owned(),
+            threads: 1,
+            folder: Some(folder.to_owned()),
+            read_all,
+            ..Request::default()
+        };
+        let done = commit(&history(root), &request, pages, &|_| {}).expect("committed");
+        assert_tree_is_updated(root, &done);
+    }
+    let root = tempfile::tempdir().expect("a folder");
+    tree_to_update(root.path());
+    let done = commit_pages(&history(root.path()), "one page", &[("https://e.org/stays", "stays")]);
+    assert_tree_is_updated(root.path(), &done);
+}
+
+fn page_of(folder: &Path, name: &str) -> NewPage {
+    let body = NewBody::File(folder.join(name));
+    NewPage {
+        url: format!("https://e.org/{name}"),
+        time: None,
+        status: 200,
+        headers: Default::default(),
+        body,
+    }
+}
+
+/// The tree holds the pages of HEAD, also where the new version descends from another one.
+#[test]
+fn a_version_with_another_parent_takes_the_place_of_head_in_the_tree() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make(Kind::Moku, root);
+    let writer = history(root);
+    let first = commit_pages(&writer, "1", &[("https://e.org/a", "a"), ("https://e.org/b", "b")]).version;
+    commit_pages(&writer, "2", &[("https://e.org/c", "c")]);
+    let request = Request { message: "3".to_owned(), threads: 1, parent: Some(first), ..Request::default() };
+    let done = commit(&writer, &request, vec![page("https://e.org/a", "a")], &|_| {}).expect("committed");
+    assert_eq!((done.tree.removed, done.tree.stayed, done.changed), (1, 0, 0));
+    assert!(root.join("a/.page_body").exists());
+    assert!(!root.join("b").exists() && !root.join("c").exists());
 }
 
 fn sha(text: &str) -> [u8; 32] {

@@ -1,4 +1,5 @@
-//! Moku sites: what an audit of them finds, a HEAD that was left behind, and what the original's own statements see.
+//! Moku sites: what an audit of them finds, a HEAD that was left behind, and what the original's
+//! own statements see.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -61,6 +62,18 @@ pub(crate) fn sql(root: &Path) -> Connection {
     connection
 }
 
+/// Leaves a move of HEAD that was not completed, as a kill does: `to`, or `to from`.
+pub(crate) fn intend(root: &Path, ids: &str) {
+    let insert = "INSERT OR REPLACE INTO varve_state (key, value) VALUES ('intended_head', ?1)";
+    sql(root).execute(insert, [ids]).expect("inserted");
+}
+
+/// Whether a move of HEAD is not completed.
+pub(crate) fn is_intending(root: &Path) -> bool {
+    let count = "SELECT count(*) FROM varve_state WHERE key = 'intended_head'";
+    sql(root).query_row(count, [], |row| row.get::<_, i64>(0)).expect("counted") > 0
+}
+
 #[test]
 fn a_site_that_varve_wrote_is_sound() {
     let root = tempfile::tempdir().expect("a folder");
@@ -87,7 +100,7 @@ fn damaged_and_lost_bodies_are_named() {
 }
 
 #[test]
-fn a_changed_past_is_noticed() {
+fn changed_rows_of_committed_versions_are_reported() {
     let changes = [
         "UPDATE versions SET message = 'another' WHERE message = '1'",
         "UPDATE versions SET author = 'another' WHERE message = '1'",
@@ -109,7 +122,7 @@ fn a_changed_past_is_noticed() {
 }
 
 #[test]
-fn retention_and_times_with_fractions_are_no_changed_past() {
+fn retention_and_fractional_times_are_not_reported_as_changed_rows() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     make(Kind::Moku, root);
@@ -212,7 +225,8 @@ fn a_lost_head_is_reported_and_restored_by_the_next_writer() {
     assert_eq!(fs::read_to_string(&head).expect("read"), second.to_string());
 }
 
-/// Leaves HEAD at a version, as if Moku had made the later ones and had crashed between the rows and HEAD.
+/// Leaves HEAD at a version, as if Moku had made the later ones and had crashed between the rows
+/// and HEAD.
 pub(crate) fn leave_behind(root: &Path, version: VersionId) {
     let database = sql(root);
     for table in ["varve_versions", "varve_seen_versions"] {
@@ -260,7 +274,8 @@ fn a_fork_after_head_leaves_head_undetermined() {
     assert_eq!(MokuHistoryReader::open(root).expect("opened").head_state().expect("read"), HeadState::Right);
 }
 
-/// What was computed and kept is held against what it is about, and each finding says how to have it again.
+/// The audit computes stored diffs and scores again and compares them. Each finding says how to
+/// repair it.
 #[test]
 fn wrong_diffs_and_scores_are_reported() {
     let page = "<p>x</p><form action=/login><input type=password name=p></form>";
@@ -327,7 +342,7 @@ fn a_stored_diff_of_pages_of_two_hosts_is_valid() {
     assert_eq!(audit(root).1.len(), 1);
 }
 
-/// They stay sound when varve goes on with them.
+/// A site of Moku has no findings, before and after varve adds a version.
 #[test]
 fn sites_that_moku_wrote_are_sound() {
     for name in
@@ -353,11 +368,11 @@ fn sites_that_moku_wrote_are_sound() {
     }
 }
 
-/// What the original asks and says, in SQL: only its own tables and columns, each named, as it does.
+/// The SQL statements of the original program: its own tables and columns only, each named.
 mod original {
     use super::*;
 
-    /// Opening makes what is missing; an index on a column that is not there fails.
+    /// Opening creates missing tables and indexes. An index on a missing column fails.
     pub(super) const OPEN: &str = "
         CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
         CREATE TABLE IF NOT EXISTS versions (id TEXT PRIMARY KEY);
@@ -491,13 +506,33 @@ fn a_checkout_that_fails_leaves_head_and_tree_as_they_were() {
     assert_eq!(fs::read_to_string(root.join(".page_body")).expect("read"), "old");
 }
 
+/// Moku takes no lock of varve, so it may commit while a checkout writes the working tree.
+#[test]
+fn a_checkout_fails_if_another_program_moves_head_meanwhile() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    let [first, second] = site(root);
+    let writer = history(root);
+    let third = VersionId::new(uuid::Uuid::from_u128(0x77));
+    let failed = checkout::checkout(&writer, first, &mut |_| {
+        fs::write(root.join(".moku/HEAD"), third.to_string()).expect("written");
+    });
+    match failed {
+        Err(ArchiveError::Repository(RepositoryError::HeadMoved { expected, found })) => {
+            assert_eq!((expected, found), (Some(second), Some(third)));
+        }
+        other => panic!("HEAD of another program was replaced: {other:?}"),
+    }
+    assert_eq!(writer.head().expect("read"), Some(third));
+}
+
 #[test]
 fn an_interrupted_move_of_head_is_reported_when_it_is_completed() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     let [first, second] = site(root);
     checkout::checkout(&history(root), first, &mut |_| {}).expect("moved");
-    fs::write(root.join(".moku/varve.head"), second.to_string()).expect("written");
+    intend(root, &second.to_string());
     // One page cannot be written; the others are all the same.
     fs::write(root.join("b"), "in the way").expect("written");
     let writer = history(root);

@@ -5,7 +5,7 @@ use std::path::Path;
 use varve_archive::RepositoryError;
 
 use crate::scene::*;
-use crate::sites::{blob, leave_behind, site};
+use crate::sites::{blob, intend, is_intending, leave_behind, site};
 use varve_archive::history::{CapturePairs, PageChange};
 use varve_archive::verbs::checkout::{checkout, export};
 use varve_archive::{ArchiveError, BodyFailure};
@@ -164,8 +164,8 @@ fn a_link_in_a_tree_is_never_followed() {
     let request =
         varve_archive::verbs::commit::Request { message: "m".into(), threads: 1, ..Default::default() };
     let done = varve_archive::verbs::commit::commit(&writer, &request, pages, &|_| {}).expect("committed");
-    assert_eq!((done.unwritten.count, writer.head().expect("read")), (1, Some(done.version)));
-    assert!(matches!(done.unwritten.first[0].1, RepositoryError::InTheWay { .. }));
+    assert_eq!((done.tree.unwritten.count, writer.head().expect("read")), (1, Some(done.version)));
+    assert!(matches!(done.tree.unwritten.first[0].1, RepositoryError::InTheWay { .. }));
     assert_eq!(fs::read_dir(&elsewhere).expect("read").count(), 0);
 }
 
@@ -182,7 +182,8 @@ fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
     found
 }
 
-/// A checkout takes away what the last HEAD had, and nothing that people changed or that is nowhere else.
+/// A checkout takes away what the last HEAD had, and nothing that people changed or that is nowhere
+/// else.
 #[test]
 fn a_checkout_of_a_site_keeps_changed_files_and_last_copies() {
     let root = tempfile::tempdir().expect("a folder");
@@ -207,7 +208,8 @@ fn a_checkout_of_a_site_keeps_changed_files_and_last_copies() {
     assert_eq!(fs::read_to_string(file("lost")).expect("read"), "lost");
 }
 
-/// The version is made before its pages are written as files: what cannot be written is named, and the version stands.
+/// The version is made before its pages are written as files: what cannot be written is named, and
+/// the version stands.
 #[test]
 fn a_page_that_cannot_be_written_to_the_tree_is_committed_all_the_same() {
     let root = tempfile::tempdir().expect("a folder");
@@ -219,21 +221,21 @@ fn a_page_that_cannot_be_written_to_the_tree_is_committed_all_the_same() {
     let first = commit_pages(&writer, "1", &[("https://e.org/two", "two")]);
     let urls = ["https://e.org/a", "https://e.org/c", "https://e.org/robots.txt", "https://e.org/z"];
     let second = commit_pages(&writer, "2", &urls.map(|url| (url, url)));
-    let named: Vec<_> = second.unwritten.first.iter().map(|(url, _)| url.as_str()).collect();
-    assert_eq!((second.unwritten.count, named), (2, urls[1..3].to_vec()));
+    let named: Vec<_> = second.tree.unwritten.first.iter().map(|(url, _)| url.as_str()).collect();
+    assert_eq!((second.tree.unwritten.count, named), (2, urls[1..3].to_vec()));
     assert_eq!((second.parent, writer.head().expect("read")), (Some(first.version), Some(second.version)));
     drop(writer);
     let writer = history(root);
     assert_eq!((writer.head().expect("read"), writer.repaired_head()), (Some(second.version), None));
     assert_eq!(fs::read_to_string(root.join("robots.txt")).expect("read"), "my own");
     assert!(root.join("c/.page_body/d").is_dir());
-    for page in ["two", "a", "z"] {
-        assert!(root.join(page).join(".page_body").exists(), "{page}");
+    for (page, is_there) in [("two", false), ("a", true), ("z", true)] {
+        assert_eq!(root.join(page).join(".page_body").exists(), is_there, "{page}");
     }
 }
 
-/// A body that cannot be had is no matter of the tree: where one is damaged between its being kept and its being written there, the
-/// commit fails and names it. The version is made by then.
+/// A body that cannot be had is no matter of the tree: where one is damaged between its being kept
+/// and its being written there, the commit fails and names it. The version is made by then.
 #[test]
 fn a_commit_fails_if_a_body_is_lost_during_it() {
     let root = tempfile::tempdir().expect("a folder");
@@ -255,7 +257,7 @@ fn a_commit_fails_if_a_body_is_lost_during_it() {
 }
 
 #[test]
-fn a_head_that_was_about_to_move_is_moved_by_the_next_who_opens() {
+fn an_interrupted_move_of_head_is_completed_by_the_next_writer() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     make(Kind::Moku, root);
@@ -267,44 +269,48 @@ fn a_head_that_was_about_to_move_is_moved_by_the_next_who_opens() {
     std::fs::write(root.join(".moku/HEAD"), first.to_string()).expect("written");
     std::fs::write(root.join("a/.page_body"), "1").expect("written");
     assert_eq!(history(root).head().expect("read"), Some(first), "Moku itself may have moved it");
-    std::fs::write(root.join(".moku/varve.head"), second.to_string()).expect("written");
+    intend(root, &second.to_string());
     assert_eq!(history(root).head().expect("read"), Some(second));
     assert_eq!(std::fs::read_to_string(root.join("a/.page_body")).expect("read"), "2");
     // One whose version never came is given up.
     let never = varve_archive::VersionId::new(uuid::Uuid::nil());
-    std::fs::write(root.join(".moku/varve.head"), never.to_string()).expect("written");
-    assert_eq!(history(root).head().expect("read"), Some(second));
-    assert!(!root.join(".moku/varve.head").exists());
+    for given_up in [never.to_string(), "no id at all".to_owned()] {
+        intend(root, &given_up);
+        assert_eq!(history(root).head().expect("read"), Some(second));
+        assert!(!is_intending(root), "{given_up}");
+    }
 }
 
-/// Whoever moves HEAD for a commit that was stopped does what the commit would have done: pages of other versions stay in the tree.
+/// A writer that moves HEAD for one that was stopped does what that one would have done: pages that
+/// the version does not have leave the tree, and changed ones stay.
 #[test]
-fn moving_head_forward_removes_no_page_from_the_tree() {
+fn completing_a_move_of_head_removes_the_pages_of_the_old_one() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     make(Kind::Moku, root);
     let writer = history(root);
-    let first =
-        commit_pages(&writer, "1", &[("https://e.org/a", "1"), ("https://e.org/left", "left")]).version;
-    let second = commit_pages(&writer, "2", &[("https://e.org/a", "2")]).version;
+    let pages = ["a", "left", "edited", "lost"].map(|name| format!("https://e.org/{name}"));
+    let first = commit_pages(&writer, "1", &pages.each_ref().map(|url| (url.as_str(), url.as_str()))).version;
+    let second = commit_pages(&writer, "2", &[(&pages[0], "2")]).version;
     drop(writer);
-    let intended = root.join(".moku/varve.head");
-    for intention in [None, Some(second.to_string())] {
+    for intention in [None, Some(second.to_string()), Some(format!("{second} {first}"))] {
+        checkout(&history(root), first, &mut |_| {}).expect("checked out");
         leave_behind(root, first);
-        fs::write(root.join("a/.page_body"), "1").expect("written");
-        intention.iter().for_each(|text| fs::write(&intended, text).expect("written"));
+        fs::write(root.join("edited/.page_body"), "by a user").expect("written");
+        let lost = fs::read(blob(root, &pages[3])).expect("read");
+        fs::remove_file(blob(root, &pages[3])).expect("removed");
+        intention.iter().for_each(|ids| intend(root, ids));
         assert_eq!(history(root).head().expect("read"), Some(second));
         assert_eq!(fs::read_to_string(root.join("a/.page_body")).expect("read"), "2");
-        assert!(root.join("left/.page_body").exists(), "{intention:?}");
+        assert!(!root.join("left").exists() && !is_intending(root), "{intention:?}");
+        assert_eq!(fs::read_to_string(root.join("edited/.page_body")).expect("read"), "by a user");
+        assert_eq!(fs::read(root.join("lost/.page_body")).expect("read"), lost, "the last copy");
+        fs::write(blob(root, &pages[3]), lost).expect("restored");
     }
-    // A checkout that was stopped would have taken it away.
-    leave_behind(root, first);
-    fs::write(&intended, format!("{second} checkout")).expect("written");
-    assert_eq!(history(root).head().expect("read"), Some(second));
-    assert!(!root.join("left").exists() && !intended.exists());
 }
 
-/// Of two spellings of one page that were committed together, the last is shown; it is paired with any spelling of the next version.
+/// Of two spellings of one page that were committed together, the last is shown; it is paired with any
+/// spelling of the next version.
 #[test]
 fn two_spellings_that_share_a_path_are_one_page() {
     let root = tempfile::tempdir().expect("a folder");
@@ -332,7 +338,7 @@ fn two_spellings_that_share_a_path_are_one_page() {
 
 /// A page that could not be written covers no other.
 #[test]
-fn of_pages_with_one_path_only_those_are_covered_that_another_lies_in_the_place_of() {
+fn only_pages_replaced_by_another_page_of_their_path_count_as_covered() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     make(Kind::Moku, root);
@@ -348,7 +354,7 @@ fn of_pages_with_one_path_only_those_are_covered_that_another_lies_in_the_place_
 }
 
 #[test]
-fn a_body_that_cannot_be_had_costs_a_checkout_its_own_page_alone() {
+fn a_missing_body_leaves_only_its_own_page_out_of_a_checkout() {
     let damaged = |path: &Path| fs::write(path, "odd").expect("written");
     let missing = |path: &Path| fs::remove_file(path).expect("removed");
     let unreadable = |path: &Path| {
@@ -385,7 +391,7 @@ fn a_body_that_cannot_be_had_costs_a_checkout_its_own_page_alone() {
 }
 
 #[test]
-fn of_two_checkouts_to_one_folder_one_is_refused() {
+fn a_second_checkout_to_a_folder_in_use_is_refused() {
     for kind in KINDS {
         let root = tempfile::tempdir().expect("a folder");
         let root = root.path();

@@ -22,7 +22,7 @@ pub(crate) struct Known {
     head: Option<VersionId>,
 }
 
-/// A death, or an end that was come to.
+/// Killed, or finished.
 pub(crate) struct Death<'a> {
     pub(crate) home: &'a Path,
     pub(crate) known: &'a Known,
@@ -38,7 +38,7 @@ impl Known {
     }
 }
 
-/// Every version with its pages, by message. A body that was taken out is no page.
+/// Every version with its pages, by message. A page whose body was purged is left out.
 fn all(reader: &HistoryReader) -> BTreeMap<String, (VersionId, Pages)> {
     let versions = reader.catalog().versions(&Default::default(), ListCursor::first(99)).unwrap();
     let pages = |id| {
@@ -62,7 +62,7 @@ impl Death<'_> {
         ArchivePaths::new(self.home).is_archive()
     }
 
-    /// Opens it as anyone would who writes next; nothing that was acknowledged is lost or changed.
+    /// Opens the archive for writing, and asserts that nothing acknowledged is lost or changed.
     fn open(&self) -> HistoryWriter {
         let history = scene::history(self.home);
         self.is_sound("opened");
@@ -80,7 +80,8 @@ impl Death<'_> {
         assert!(found.is_empty(), "{}, {when}: {found:?}", self.what);
     }
 
-    /// Whoever only reads sees what was acknowledged, before anybody puts anything in order.
+    /// Asserts that a reader sees everything acknowledged before a writer has recovered the
+    /// archive.
     fn can_be_read(&self) {
         let reader = scene::reader(self.home);
         let found = all(&reader);
@@ -89,8 +90,8 @@ impl Death<'_> {
         }
     }
 
-    /// Whoever only reads finds one of two states, whole, before anybody puts anything in order; or is told to wait, in which case
-    /// what is missing lies ready.
+    /// Asserts that a reader finds the old state or the new one, complete, before a writer has
+    /// recovered the archive. Otherwise the swap is pending, and the missing files are prepared.
     fn is_old_or_new(&self) {
         let ready = self.home.join("tmp/purge");
         if self.home.join("warc/pending-swap").exists() {
@@ -105,7 +106,8 @@ impl Death<'_> {
         }
     }
 
-    /// The next commit works and descends from HEAD; then nothing unfinished lies about.
+    /// Asserts that the next commit works and descends from HEAD, and that no unfinished file is
+    /// left.
     fn goes_on(&self, history: HistoryWriter) {
         let head = history.head().unwrap();
         let next = scene::commit_pages(&history, "next", &[("https://e.org/", "next")]);
@@ -119,12 +121,12 @@ impl Death<'_> {
     }
 }
 
-/// Names of what is not finished, outside the folders that are swept in their own time.
+/// Names of unfinished files outside the folders that housekeeping empties.
 fn unfinished(folder: &Path, found: &mut Vec<String>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        if name.starts_with(".tmp-") || name == "varve.head" {
+        if name.starts_with(".tmp-") {
             found.push(path.display().to_string());
         } else if path.is_dir() && name != "blobs" {
             unfinished(&path, found);
@@ -144,17 +146,19 @@ pub(crate) fn added(death: &Death<'_>) {
     assert!(new.is_some() || !death.done, "{}", death.what);
     let wanted = new.as_ref().map_or(death.known.head, |(id, _)| Some(*id));
     assert_eq!(history.head().unwrap(), wanted, "{}", death.what);
+    let is_old = new.is_none();
     if let Some((_, pages)) = new {
         assert_eq!(pages, NEW.map(|(url, body)| (url.to_owned(), body.to_owned())), "{}", death.what);
     }
     if !death.is_archive() && !death.known.versions.is_empty() {
-        let left = death.home.join("deep/secret/.page_body");
-        assert!(left.exists(), "{}: a commit leaves pages of other versions in the tree", death.what);
+        let is_there = death.home.join("deep/secret/.page_body").exists();
+        assert_eq!(is_there, is_old, "{}: the tree holds the pages of HEAD", death.what);
     }
     death.goes_on(history);
 }
 
-/// HEAD points to one of the two versions; the working tree, which the audit looks at, is that of HEAD.
+/// HEAD points to one of the two versions; the working tree, which the audit looks at, is that of
+/// HEAD.
 pub(crate) fn moved(death: &Death<'_>) {
     death.can_be_read();
     let history = death.open();
@@ -178,7 +182,8 @@ pub(crate) fn exported(death: &Death<'_>) {
     death.goes_on(death.open());
 }
 
-/// What is kept is whole; what goes is there as a whole or not at all; and doing it again comes to the end.
+/// Asserts that kept data is complete, that purged data is complete or absent, and that repeating
+/// the operation succeeds.
 pub(crate) fn collected(death: &Death<'_>) {
     let look = |when: &str| {
         let history = death.open();
@@ -236,7 +241,8 @@ pub(crate) fn taken_out_of_dictionaries(death: &Death<'_>) {
     assert!(!holds(), "{}: a dictionary holds it after all", death.what);
 }
 
-/// The page is gone from all versions or from none, and nothing else is; doing it again takes it out.
+/// The page is gone from all versions or from none, and nothing else is; doing it again takes it
+/// out.
 pub(crate) fn taken_out(death: &Death<'_>) {
     let without =
         |pages: &Pages| -> Pages { pages.iter().filter(|(url, _)| url != SECRET).cloned().collect() };

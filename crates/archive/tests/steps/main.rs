@@ -1,8 +1,10 @@
-//! Real deaths: commit, checkout, gc and rewrite are killed before each of their steps, on every layout.
+//! Real deaths: commit, checkout, gc and rewrite are killed before each of their steps, on every
+//! layout.
 //!
-//! A step is a change of the disk: a file made, written (also half), synced, renamed or removed, a transaction begun or
-//! done. Each operation runs in a process of its own, which SIGKILL ends before its first step, then before its second, and so on until
-//! it comes to its end. After each death the layout is looked at, opened for writing, looked at again, and committed to.
+//! A step is a change of the disk: a file made, written (also half), synced, renamed or removed, a
+//! transaction begun or done. Each operation runs in a process of its own, which SIGKILL ends
+//! before its first step, then before its second, and so on until it comes to its end. After each
+//! death the layout is looked at, opened for writing, looked at again, and committed to.
 //!
 //! `VARVE_STEPS` names operations to run alone, or a part of their names.
 
@@ -59,7 +61,7 @@ fn kill_before(step: usize) {
     });
 }
 
-/// Says how many steps there were.
+/// Returns the number of steps.
 fn kill_before_each_step(operation: &Operation) -> usize {
     let template = folder();
     (operation.prepare)(template.path());

@@ -1,4 +1,5 @@
-//! What is killed: each with what it begins with, what it does, and what must be so whenever it died.
+//! The operations that are killed: the state before, the work, and what must hold after a kill at
+//! any step.
 
 use std::path::Path;
 
@@ -131,7 +132,8 @@ fn made(home: &Path, packing: &str) {
     score::score(&history, third, &|_| {}).unwrap();
 }
 
-/// The same, with pages enough for a dictionary, which holds what is to go, and a silo that begins with it.
+/// The same with enough pages for a dictionary, which contains the data to purge, and a silo that
+/// begins with it.
 fn trained(home: &Path) {
     made(home, "zstd");
     let history = scene::history(home);

@@ -6,6 +6,7 @@
 
 mod ancestry;
 mod hidden_pages;
+mod newest_captures;
 mod read_captures;
 mod read_removals;
 mod read_states;
@@ -17,15 +18,14 @@ mod write_cache;
 mod write_captures;
 mod write_states;
 
-use std::path::Path;
-
 use rusqlite::{Connection, Row};
 use serde::de::DeserializeOwned;
 use varve_core::catalog::CatalogRow;
 use varve_core::history::StoredScore;
 use varve_sqlite::column::{ColumnIdForm, TimeUnit};
 use varve_sqlite::{
-    BatchEffect, DiffTable, SqlResult, TableCatalog, TableLayout, TagTable, UnlocatedError, VersionTable,
+    BatchEffect, DatabasePath, DiffTable, SqlResult, TableCatalog, TableLayout, TagTable, UnlocatedError,
+    VersionTable,
 };
 
 use write_cache::UrlCache;
@@ -73,7 +73,7 @@ impl TableLayout for ArchiveTables {
         FROM captures AS c JOIN owners AS o ON o.no = c.owner_no
         WHERE o.run = ?1 AND c.record IS NOT NULL";
 
-    fn open_writer(path: &Path, (): &()) -> SqlResult<Connection> {
+    fn open_writer(path: &DatabasePath, (): &()) -> SqlResult<Connection> {
         let mut connection = varve_sqlite::open_to_write(path)?;
         // Refuses a foreign database before anything in it is changed.
         schema::create_if_empty(&mut connection)?;

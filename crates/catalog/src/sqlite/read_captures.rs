@@ -9,6 +9,7 @@ use varve_core::url::{PageUrl, key};
 use varve_core::{BodyId, Moment, RecordId, VersionId};
 
 use super::ArchiveTables;
+use super::newest_captures::newest_captures;
 use super::{read_states, shared_headers};
 use varve_core::catalog::{CatalogResult, UrlMatch};
 use varve_sqlite::column::{blob_id, required_blob_id};
@@ -27,6 +28,8 @@ macro_rules! capture_columns {
         c.length, c.record, c.truncated, c.id, u.url, u.path, o.id, o.run, o.by_run"
     };
 }
+
+pub(super) use capture_columns;
 
 /// The columns that [`read_capture`] expects.
 pub(super) const CAPTURE_COLUMNS: &str = capture_columns!();
@@ -216,6 +219,15 @@ impl CaptureTables for ArchiveTables {
         Ok(found)
     }
 
+    fn newest_captures(
+        connection: &Connection,
+        urls: &[&str],
+        matching: UrlMatch,
+        limit: usize,
+    ) -> SqlResult<Vec<Vec<Capture>>> {
+        newest_captures(connection, urls, matching, limit)
+    }
+
     fn spellings_of(connection: &Connection, url: &str) -> SqlResult<Vec<String>> {
         let wanted = PageUrl::parse(url);
         let sql = "SELECT DISTINCT url FROM urls WHERE url_key = ?1 ORDER BY url";
@@ -288,7 +300,7 @@ struct CaptureQuery<'a> {
 
 /// The position of a capture among all captures of its URL: its time, the number of its owner, and
 /// the number of its row.
-type CaptureKey = (i64, i64, i64);
+pub(super) type CaptureKey = (i64, i64, i64);
 
 /// The captures of a URL.
 fn rows_of_url(

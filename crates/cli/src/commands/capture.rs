@@ -47,7 +47,8 @@ use crate::verb::{Error, ExitStatus, Session, Verb};
 /// Ctrl-C stops a run and makes a version of what it has captured; the exit code is 130. `--resume` continues a run
 /// that was stopped or killed, and the version that it makes then contains all of it. Options that would change which
 /// pages belong to the run are rejected with `--resume`; others replace those of the run. `--finish` ends the run with
-/// what it has captured.
+/// what it has captured. In a Crystal project without such a run, `--resume` continues the tasks that Crystal left when
+/// it was closed, and removes them when they are done.
 ///
 /// An archive asks for every page again, with conditional requests. With `--stale-before` or `--retry-errors`, only what
 /// they select and what is missing is requested; the links of the other pages are read from their captures, and the
@@ -76,6 +77,7 @@ Examples:
   varve capture https://example.com/ --depth 2 --exclude '**/print/**' --limit-pages 1000
   varve capture https://intranet.example/ --scope host --allow-private --credentials secrets.txt
   VARVE_CREDENTIALS='intranet.example Cookie: session=1' varve capture https://intranet.example/
+  varve capture https://forum.example/ --depth 1 --cookies cookies.txt
   varve capture https://example.com/ --browser
   varve capture
   varve capture --resume")]
@@ -139,6 +141,7 @@ pub(super) struct CaptureArgs {
 impl Verb for CaptureArgs {
     fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let reach = self.network_options(session)?;
+        self.scope.note_literals(&mut session.printer);
         if is_project(&ArchivePaths::new(&session.root()?)) {
             return self.capture_into_project(session, reach);
         }
@@ -166,13 +169,11 @@ impl Verb for CaptureArgs {
 fn outcome(ended: &RunEnd) -> ExitStatus {
     let failed = ended.tally.failed + ended.tally.failed_before;
     match ended.version {
-        Some(_) if ended.hosts_left => ExitStatus::Findings,
-        None if ended.hosts_left => ExitStatus::Incomplete,
+        _ if ended.hosts_left => ExitStatus::Findings,
         _ if ended.stopped => ExitStatus::Interrupted,
-        // robots.txt excludes the given pages: that is a finding, not a failure.
-        None if failed == 0 && ended.tally.seeds_refused > 0 => ExitStatus::Findings,
-        None if failed == 0 && ended.tally.present > 0 => ExitStatus::Done,
-        None => ExitStatus::Incomplete,
+        None if failed == 0 && ended.tally.seeds_refused == 0 && ended.tally.present > 0 => ExitStatus::Done,
+        // No page was captured. Each failure and each skipped page was reported.
+        None => ExitStatus::Findings,
         Some(_) if failed > 0 || ended.tally.seeds_refused > 0 => ExitStatus::Findings,
         Some(_) => ExitStatus::Done,
     }

@@ -48,7 +48,7 @@ const MAX_DIFF_LINES: usize = 40;
 /// a private address (see `--allow-private`).
 ///
 /// The exit code is 1 if any URL is not as expected, cannot be reached or was skipped, and 2 if
-/// nothing could be checked because all URLs are at private addresses.
+/// nothing was checked: there are no such URLs, or all of them are at private addresses.
 ///
 /// With `--json`, prints one object per URL: `url`, `verdict`, `status`,
 /// `expected`, `got`, `since`, `capture`, `reason`; in an archive also `version`,
@@ -230,12 +230,9 @@ impl<'a> VerdictPrinter<'a> {
             return Ok(ExitStatus::Incomplete);
         }
         if summary.total() == 0 {
-            if manner.which.chooses() {
-                self.printer
-                    .say(format_args!("{BAD_STYLE}error:{BAD_STYLE:#} no URL matches: nothing was checked"));
-                return Ok(ExitStatus::Incomplete);
-            }
-            self.printer.warn("the database has no URLs: nothing was checked");
+            let why = if manner.which.chooses() { "no URL matches" } else { "there are no URLs to check" };
+            self.printer.say(format_args!("{BAD_STYLE}error:{BAD_STYLE:#} {why}: nothing was checked"));
+            return Ok(ExitStatus::Incomplete);
         }
         Ok(if summary.ok < summary.total() { ExitStatus::Findings } else { ExitStatus::Done })
     }
@@ -324,7 +321,8 @@ impl CheckArgs {
         let database = if self.against_archive { None } else { Some(self.database(Some(layout))?) };
         let source = database.as_ref().map_or(ExpectationSource::LastVersion, ExpectationSource::Database);
         let stop = signals::stop_flag();
-        let prober = self.web.prober(session, Some(layout.temporary()), true, Some(Arc::clone(&stop)))?;
+        let prober =
+            self.web.prober(session, Some(layout.temporary_folder()), true, Some(Arc::clone(&stop)))?;
         let label = CheckLabel { message: self.message.clone(), author: self.author.clone() };
         let mut teller = VerdictPrinter::new(&mut session.printer, &self.form);
         let mut progress = teller.progress();
@@ -337,8 +335,8 @@ impl CheckArgs {
         Ok(outcome)
     }
 
-    /// Prints a verdict, and with `--explain` how a failure differs from the last good capture. In JSON the
-    /// difference is part of the verdict.
+    /// Prints a verdict, and with `--explain` how a failure differs from the last good capture. In
+    /// JSON the difference is part of the verdict.
     fn tell(
         &self,
         history: &ArchiveHistoryWriter,

@@ -28,7 +28,7 @@ use crate::version_text::short_version_id;
 /// Without `--to`, HEAD moves to the version, which becomes the parent of the next one. In a Moku
 /// site the working tree is updated: pages of the old HEAD that are not in the version are removed,
 /// unless their files were changed or their bodies are stored nowhere else; those are counted.
-/// Pages of earlier commits stay. HEAD moves even if a page was skipped. If a file cannot be
+/// Other files stay. HEAD moves even if a page was skipped. If a file cannot be
 /// written, HEAD and the tree are restored.
 ///
 /// With `--json`, prints one object: `version`, the numbers of pages `written`, `removed`,
@@ -79,12 +79,7 @@ impl Verb for CheckoutArgs {
         }
         body_problems::say(&done.left_out, "skipped", &mut session.printer);
         report_covered_pages(&done.covered, &mut session.printer);
-        if done.stayed > 0 {
-            let stayed = counted(done.stayed, "page");
-            session.printer.say(format_args!(
-                "kept in the tree, though not in the version: {stayed} with changed files or missing bodies"
-            ));
-        }
+        report_kept_pages(done.stayed, &mut session.printer);
         if self.to.is_none() {
             session.printer.say(format_args!("HEAD is {}", short_version_id(&version)));
         }
@@ -104,6 +99,16 @@ pub(super) fn report_covered_pages(covered: &CoveredPages, printer: &mut Printer
     );
     let item = |(url, by): &(String, String)| format!("{} (the path holds {})", visible(url), visible(by));
     printer.say_list(heading, covered.first.iter().map(item), covered.count);
+}
+
+/// Reports pages that stay in a tree though the version does not have them.
+pub(super) fn report_kept_pages(stayed: u64, printer: &mut Printer) {
+    if stayed > 0 {
+        let stayed = counted(stayed, "page");
+        printer.say(format_args!(
+            "kept in the tree, though not in the version: {stayed} with changed files or missing bodies"
+        ));
+    }
 }
 
 fn checkout_json(version: VersionId, done: &CheckoutReport) -> Value {

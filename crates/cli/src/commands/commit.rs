@@ -14,7 +14,7 @@ use varve_archive::verbs::commit::{
 use varve_archive::verbs::intent;
 use varve_archive::{ArchiveError, ByteSize, Headers, Moment, RepositoryError};
 
-use super::checkout::report_covered_pages;
+use super::checkout::{report_covered_pages, report_kept_pages};
 use crate::error_report::one_line;
 use crate::input::STDIN_ARGUMENT;
 use crate::printer::{Printer, counted, visible, warning_text};
@@ -42,14 +42,16 @@ const STATUS_RANGE: std::ops::Range<u16> = 100..1000;
 /// URLs with a user name or password are rejected. Symbolic links, pipes and devices below a folder
 /// are skipped and listed.
 ///
-/// In a Moku site, pages that differ from those of HEAD are also written to the working tree, and
-/// with `--from`, pages whose files are gone leave it, unless their files there were changed. A page
-/// that cannot be written is committed all the same; a warning names it, and the exit code is 0.
+/// In a Moku site the working tree then holds the pages of the version: those that differ from HEAD
+/// are written, and those of HEAD that the version does not have are removed, unless their files were
+/// changed or their bodies are stored nowhere else. Other files stay. A page that cannot be written
+/// is committed all the same; a warning names it, and the exit code is 0.
 ///
 /// With `--json`, prints one object: `version`, `parent`, `captures`, `changed`; `left_out` lists
 /// skipped files, each `path` with `why` (`link` or `special`); `unwritten` counts pages that are
 /// not in the working tree, and `not_in_tree` lists the first thousand, each `url` with `why`;
-/// `covered` counts pages that share the path of another.
+/// `covered` counts pages that share the path of another, `removed` and `stayed` pages of HEAD that
+/// left the tree or stay there though the version does not have them.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -175,9 +177,10 @@ impl CommitArgs {
     fn print(&self, session: &mut Session, done: Report, left_out: &[SkippedFile]) -> Result<(), Error> {
         let why = |error: RepositoryError| one_line(&error.into());
         let unwritten: Vec<_> =
-            done.unwritten.first.into_iter().map(|(url, error)| (url, why(error))).collect();
-        warn_of_tree(&mut session.printer, done.unwritten.count, &unwritten);
-        report_covered_pages(&done.covered, &mut session.printer);
+            done.tree.unwritten.first.into_iter().map(|(url, error)| (url, why(error))).collect();
+        warn_of_tree(&mut session.printer, done.tree.unwritten.count, &unwritten);
+        report_covered_pages(&done.tree.covered, &mut session.printer);
+        report_kept_pages(done.tree.stayed, &mut session.printer);
         if self.json {
             let left_out = left_out.iter().map(|SkippedFile { path, why }| match why {
                 SkippedFileKind::Link => json!({ "path": path.to_string_lossy(), "why": "link" }),
@@ -190,9 +193,11 @@ impl CommitArgs {
                 "captures": done.captures,
                 "changed": done.changed,
                 "left_out": left_out.collect::<Vec<_>>(),
-                "unwritten": done.unwritten.count,
+                "unwritten": done.tree.unwritten.count,
                 "not_in_tree": unwritten_pages.collect::<Vec<_>>(),
-                "covered": done.covered.count,
+                "covered": done.tree.covered.count,
+                "removed": done.tree.removed,
+                "stayed": done.tree.stayed,
             }));
         }
         session.printer.line(done.version)?;

@@ -35,9 +35,9 @@ use notes::{amount, cut_short, moved, not_compared, status_note};
 /// pages of two hosts are paired only where each is the only one with its path, which is noted.
 ///
 /// Changes without meaning, such as nonces, clocks, session ids and build hashes, are noise. Noise
-/// is counted and not shown; `--all` shows it with the rule that recognised it. `--noise-from
-/// VERSION` learns from a second capture made at the same time: differences between the newer
-/// version and that one are noise.
+/// is counted and not shown, except in the lines around a change, where it is marked; `--all` shows
+/// all of it with the rule that recognised it. `--noise-from VERSION` learns from a second capture
+/// made at the same time: differences between the newer version and that one are noise.
 ///
 /// By words, and in text nodes, removed text is shown in `[-` and `-]`, added text in `{+` and
 /// `+}`. `--format html` prints one self-contained page with a list of pages and both sides of
@@ -67,6 +67,11 @@ use notes::{amount, cut_short, moved, not_compared, status_note};
 /// were truncated when they were captured. Pages that do not count as changed are in `noise`, with
 /// `url`, `path` and `rules`, and in `alike`, where bytes differ and the text or the nodes are the
 /// `same`.
+///
+/// The `chunks` of a `body_diff` have a `type` (added, removed, changed, moved) and `content`, and
+/// `noise` names the rule. By nodes they also have the `path` of the element, the `part` of it
+/// (text, comment, tag, attribute), and the value or place `before` and `after` it changed or
+/// moved.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -361,8 +366,8 @@ impl<'a> DiffPrinter<'a> {
         let width = if self.beginning.is_some() { MAX_EXCERPT_LINE_CHARS } else { usize::MAX };
         for hunk in &hunks {
             self.printer.line(format_args!("{FAINT_STYLE}{}{FAINT_STYLE:#}", hunk.title()))?;
-            for line in &hunk.lines {
-                self.printer.line(hunk_line_text(line, self.output.mode == "words", width))?;
+            for line in hunk.lines.iter().flat_map(HunkLine::printed) {
+                self.printer.line(hunk_line_text(&line, self.output.mode == "words", width))?;
                 if line.unended {
                     self.printer.line(format_args!("{FAINT_STYLE}{NO_NEWLINE_NOTE}{FAINT_STYLE:#}"))?;
                 }
@@ -377,7 +382,7 @@ impl<'a> DiffPrinter<'a> {
             };
             self.printer.line(format_args!("{FAINT_STYLE}{}{FAINT_STYLE:#}", visible(&more)))?;
         }
-        for note in not_compared(page).into_iter().chain(comparison.notes(self.output.all)) {
+        for note in not_compared(page).into_iter().chain(comparison.notes()) {
             self.printer.line(format_args!("{FAINT_STYLE}{note}{FAINT_STYLE:#}"))?;
         }
         Ok(())

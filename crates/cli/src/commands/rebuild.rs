@@ -13,6 +13,9 @@ use crate::verb::{Error, ExitStatus, Session, Verb};
 /// row. Unreadable records, and facts about versions that are lost, are reported; everything else
 /// is restored. `varve audit` gives more detail.
 ///
+/// Every silo states the digest of the one before it, so silos that were changed, renamed or
+/// swapped are named, as are files that have the number of another silo. The latter are not read.
+///
 /// Lost silos, and the versions and captures that only the old catalog, HEAD or a later version
 /// still names, are listed before that catalog is replaced. HEAD moves to the newest version there
 /// is.
@@ -30,7 +33,8 @@ Exit codes:
   1    something is lost or damaged
   2    the archive could not be rebuilt")]
 pub(super) struct RebuildArgs {
-    /// Print one JSON object; `left_out` lists facts without rows because a version is lost
+    /// Print one JSON object; `left_out` lists facts without rows because a version is lost, and
+    /// `wrong_silos` silos that are not the files that were sealed
     #[arg(long)]
     json: bool,
 }
@@ -45,10 +49,11 @@ impl Verb for RebuildArgs {
         printer.end_progress();
         let lost: Vec<String> =
             lost_from_silos(&done).into_iter().chain(lost.iter().map(ToString::to_string)).collect();
-        let findings = (done.findings.len() + left_out.len() + lost.len()) as u64
+        let wrong = wrong_files(&done);
+        let findings = (done.findings.len() + left_out.len() + lost.len() + wrong.len()) as u64
             + u64::from(done.number_damage.is_some());
-        for lost in &lost {
-            printer.warn(lost);
+        for problem in lost.iter().chain(&wrong) {
+            printer.warn(problem);
         }
         if let Some(damage) = &done.number_damage {
             printer.warn(format_args!("{damage}: done"));
@@ -72,6 +77,7 @@ impl Verb for RebuildArgs {
                 "entries": done.entries,
                 "findings": findings,
                 "lost": lost,
+                "wrong_silos": wrong,
                 "left_out": left_out.iter().map(ToString::to_string).collect::<Vec<_>>(),
                 "set_aside": done.set_aside.as_ref().map(|path| path.to_string_lossy()),
             }))?;
@@ -85,6 +91,12 @@ impl Verb for RebuildArgs {
         }
         Ok(ExitStatus::of_findings(findings))
     }
+}
+
+/// Describes the silos that are not the files that were sealed, and files beside the silos.
+fn wrong_files(done: &RebuildDone) -> Vec<String> {
+    let changed = done.chain_breaks.iter().map(ToString::to_string);
+    changed.chain(done.unread_files.iter().map(ToString::to_string)).collect()
 }
 
 /// Describes the missing silos and the index entries that led into them.

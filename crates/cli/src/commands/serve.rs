@@ -18,7 +18,9 @@ use crate::verb::{Error, ExitStatus, Session, Verb};
 /// while another process writes to it. Ctrl-C ends the server.
 ///
 /// Without a time, a page is shown by its newest good capture; in a Crystal project by its newest
-/// revision, even if that is a failure, unless `--newest-good` is given.
+/// revision, even if that is a failure, unless `--newest-good` is given. Links lead to captures of
+/// the same time; in a Crystal project they do so only if a time was chosen, and otherwise lead to
+/// the newest revisions, as in Crystal.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

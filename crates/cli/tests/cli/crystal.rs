@@ -89,7 +89,7 @@ fn migrate_and_save_as() {
     let path = said(0, &["crystal", "new", flat.to_str().unwrap(), "--major-version", "1"]);
     let path = path.trim_end();
     let migrated = said(0, &["crystal", "migrate", path, "--json"]);
-    assert_eq!(migrated, "{\"from\":1,\"to\":2,\"moved\":0}\n");
+    assert_eq!(migrated, "{\"from\":1,\"to\":2,\"moved\":0,\"unreadable\":0}\n");
     assert_eq!(said(0, &["crystal", "migrate", path]), "nothing to do: major version 2\n");
     let copy = folder.path().join("copy.crystalproj");
     said(0, &["crystal", "save-as", path, copy.to_str().unwrap()]);
@@ -716,4 +716,139 @@ fn a_diff_of_two_states_reads_only_the_pages_between_them() {
     let names = said(0, &["-C", &path, "diff", "r3", "HEAD", "--name-only"]);
     assert_eq!(names.lines().count(), 2, "{names}");
     assert!(names.contains(HOME) && names.contains("/new"), "{names}");
+}
+
+#[test]
+fn the_members_of_a_group_and_the_tree_of_a_project_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = made(
+        folder.path(),
+        [
+            Download::plain(HOME, "home"),
+            Download::plain("https://site.example/1/", "one"),
+            Download::failed("https://site.example/2/", DownloadError::timed_out()),
+        ],
+    );
+    let mut writer = varve_crystal::ProjectWriter::open(&path).unwrap();
+    writer.add_resource("https://site.example/3/").unwrap();
+    writer.add_resource("https://site.example/about").unwrap();
+    writer.close().unwrap();
+    said(
+        0,
+        &[
+            "-C",
+            &path,
+            "plan",
+            "group",
+            "add",
+            "https://site.example/#/",
+            "--name",
+            "Pages",
+            "--found-on",
+            "Home",
+        ],
+    );
+    said(0, &["-C", &path, "plan", "group", "add", "https://site.example/about**"]);
+    let members = said(0, &["-C", &path, "plan", "members", "Pages"]);
+    assert_eq!(
+        members,
+        "https://site.example/1/\nhttps://site.example/2/\nhttps://site.example/3/  missing\n"
+    );
+    let missing = said(0, &["-C", &path, "plan", "members", "Pages", "--missing"]);
+    assert_eq!(missing, "https://site.example/3/\n");
+    let tree: serde_json::Value =
+        serde_json::from_str(&said(0, &["-C", &path, "plan", "tree", "--json"])).unwrap();
+    let pages = &tree["roots"][0]["groups"][0];
+    assert_eq!(tree["roots"][0]["captured"], true, "{tree}");
+    assert_eq!((&pages["captured"], &pages["missing"]), (&2.into(), &1.into()), "{tree}");
+    assert_eq!(tree["groups"][0]["pattern"], "https://site.example/about**", "{tree}");
+}
+
+#[test]
+fn a_project_is_migrated_to_packs_and_a_queued_migration_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = made(folder.path(), (0..20).map(|number| Download::plain(HOME, format!("body {number}"))));
+    let database = rusqlite::Connection::open(Path::new(&path).join("database.sqlite")).unwrap();
+    database
+        .execute_batch(
+            "INSERT INTO project_property VALUES ('major_version_old', '2'); \
+             UPDATE project_property SET value = '3' WHERE name = 'major_version'",
+        )
+        .unwrap();
+    drop(database);
+    let info: serde_json::Value =
+        serde_json::from_str(&said(0, &["crystal", "info", &path, "--json"])).unwrap();
+    assert_eq!(info["migration"], serde_json::json!({ "to": 3, "stage": "queued" }));
+    let told = run(&["crystal", "info", &path, "--quick"]);
+    assert!(stderr(&told).contains("a migration to major version 3 is queued"), "{}", stderr(&told));
+    let migrated = said(0, &["crystal", "migrate", &path, "--major-version", "3"]);
+    assert_eq!(migrated, "major version 3: the migration is complete\n");
+    let info: serde_json::Value =
+        serde_json::from_str(&said(0, &["crystal", "info", &path, "--json"])).unwrap();
+    assert_eq!((&info["migration"], &info["bodies"]), (&serde_json::Value::Null, &20.into()));
+    assert!(Path::new(&path).join("revisions/000/000/000/000/00_.zip").is_file());
+    assert!(said(0, &["-C", &path, "cat", HOME]).contains("body 19"));
+    let other = folder.path().join("other");
+    let other = said(0, &["crystal", "new", other.to_str().unwrap(), "--major-version", "3"]);
+    assert_eq!(said(0, &["crystal", "verify", other.trim_end()]), "ok: 0 revisions, 0 with bodies\n");
+    let flat = made_flat(folder.path());
+    let migrated = said(0, &["crystal", "migrate", &flat, "--major-version", "3"]);
+    assert_eq!(migrated, "major version 1 to 3: 32 files moved\n");
+}
+
+/// A project of version 1 with one full pack of bodies and a bit more.
+fn made_flat(folder: &Path) -> String {
+    let downloads = (0..17).map(|number| Download::plain(HOME, format!("body {number}")));
+    project::make(&folder.join("flat"), MajorVersion::Flat, downloads).to_str().unwrap().to_owned()
+}
+
+/// An export that is killed leaves a folder, and the next one removes it.
+#[test]
+fn what_a_killed_export_leaves_is_removed_by_the_next_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let downloads = (0..400).map(|number| Download::plain(format!("{HOME}{number}"), "body ".repeat(number)));
+    let path = made(folder.path(), downloads);
+    let museum = folder.path().join("museum").to_str().unwrap().to_owned();
+    said(0, &["init", &museum]);
+    said(0, &["-C", &museum, "import", &path]);
+    let place = folder.path().join("out");
+    std::fs::create_dir(&place).unwrap();
+    let target = place.join("back.crystalproj").to_str().unwrap().to_owned();
+    let words = ["-C", &museum, "export", "--format", "crystal", &target];
+    let names = || -> Vec<String> {
+        let entries = std::fs::read_dir(&place).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    };
+    let mut child = varve().args(words).stdout(std::process::Stdio::null()).spawn().unwrap();
+    while names().is_empty() && child.try_wait().unwrap().is_none() {
+        std::thread::yield_now();
+    }
+    child.kill().unwrap();
+    assert!(!child.wait().unwrap().success(), "it came to its end");
+    assert!(matches!(&names()[..], [left] if left.starts_with(".varve-export-")), "{:?}", names());
+    said(0, &words);
+    assert_eq!(names(), ["back.crystalproj"]);
+    let info = said(0, &["crystal", "verify", &target, "--bodies"]);
+    assert_eq!(info, "ok: 400 revisions, 400 with bodies\n");
+}
+
+/// A body that cannot be read shows whether one was read.
+#[test]
+fn the_pages_of_a_project_are_listed_without_reading_bodies() {
+    let folder = tempfile::tempdir().unwrap();
+    let downloads =
+        (0..15).map(|number| Download::plain(format!("{HOME}{}", number % 5), format!("body {number}")));
+    let path = project::make(&folder.path().join("lab"), MajorVersion::Packed, downloads);
+    let pack = path.join("revisions/000/000/000/000/00_.zip");
+    let mut bytes = std::fs::read(&pack).unwrap();
+    for at in 0..bytes.len() - 5 {
+        if bytes[at..].starts_with(b"body ") {
+            bytes[at] = b'B';
+        }
+    }
+    std::fs::write(&pack, bytes).unwrap();
+    let path = path.to_str().unwrap();
+    assert_eq!(run(&["-C", path, "cat", &format!("{HOME}1")]).status.code(), Some(2));
+    let shown = said(0, &["-C", path, "show"]);
+    assert_eq!(shown.lines().filter(|line| line.starts_with("A ")).count(), 5, "{shown}");
 }

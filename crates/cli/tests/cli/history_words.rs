@@ -131,7 +131,7 @@ fn hidden_noise_is_listed_by_rule() {
         commit(&place, "<p nonce=\"aaaaaaaa1\">\nx\n<b>1</b>\n", "1");
         commit(&place, "<p nonce=\"bbbbbbbb2\">\nx\n<b>2</b>\n", "2");
         let told = place.data(&["diff"]);
-        assert!(told.contains("1 change left out as noise: nonce."), "{told}");
+        assert!(told.contains("1 change is noise: nonce."), "{told}");
     }
 }
 
@@ -155,6 +155,56 @@ fn pages_with_only_noise_are_listed_with_their_rules() {
             let all = place.data(&["diff", "--all", "--mode", mode]);
             assert_eq!(all.matches("  # noise: nonce\n").count(), if mode == "dom" { 2 } else { 4 }, "{all}");
         }
+    }
+}
+
+#[test]
+fn noise_around_a_change_has_the_bytes_of_each_side() {
+    for place in places() {
+        for (nonce, text) in [("aaaaaaaa1", "old"), ("bbbbbbbb2", "new")] {
+            commit(&place, &format!("<p nonce=\"{nonce}\">\n<b>{text}</b>\n"), text);
+        }
+        let lines = "-<p nonce=\"aaaaaaaa1\">  # noise: nonce\n+<p nonce=\"bbbbbbbb2\">  # noise: nonce\n-<b>old</b>\n";
+        for mode in ["lines", "words"] {
+            let told = place.data(&["diff", "--mode", mode]);
+            let told = told.replace("[-", "").replace("-]", "");
+            assert!(told.contains(lines), "{told}");
+        }
+        assert!(place.data(&["diff", "--stat"]).contains(" +1 -1\n"), "noise is not counted");
+        let html = place.data(&["diff", "--format", "html"]);
+        let row = html.lines().find(|row| row.contains("aaaaaaaa1")).expect("the older side");
+        let (older, newer) = row.split_once("bbbbbbbb2").expect("the newer side in the same row");
+        assert!(!newer.contains("aaaaaaaa1"), "{row}");
+        assert!(older.contains("class=\"noise\" title=\"noise: nonce\""), "{row}");
+    }
+}
+
+#[test]
+fn changes_by_nodes_have_one_word_in_every_format() {
+    for place in places() {
+        commit(&place, "<h1>Old</h1><p id=a>A first text of some length.</p><p id=b>Second</p><hr>\n", "1");
+        commit(
+            &place,
+            "<h1>New</h1><p id=b>Second</p><p id=a>A first text of some length.</p><i>x</i>\n",
+            "2",
+        );
+        let words = ["changed", "moved", "added", "removed"];
+        let json = place.object(&["diff", "--mode", "dom", "--json"]);
+        let chunks = json["files"][0]["body_diff"]["chunks"].as_array().unwrap().clone();
+        let told: Vec<_> = chunks.iter().map(|chunk| chunk["type"].as_str().unwrap()).collect();
+        assert_eq!(told, words, "{json}");
+        assert_eq!((&chunks[0]["before"], &chunks[0]["after"]), (&"Old".into(), &"New".into()), "{json}");
+        let text = place.data(&["diff", "--mode", "dom"]);
+        let html = place.data(&["diff", "--mode", "dom", "--format", "html"]);
+        for word in words {
+            assert_eq!(
+                text.lines().filter(|line| line.starts_with(&format!("{word} "))).count(),
+                1,
+                "{text}"
+            );
+            assert_eq!(html.matches(&format!("<td>{word}</td>")).count(), 1, "{html}");
+        }
+        assert!(text.contains(": <p id=\"a\">A first text of some length.</p>\n"), "{text}");
     }
 }
 
@@ -214,7 +264,10 @@ fn a_moved_node_is_reported_as_moved() {
         commit(&place, &page(&format!("{main}<hr>{footer}")), "1");
         commit(&place, &page(&format!("{footer}{main}<hr>")), "2");
         let told = place.data(&["diff", "--mode", "dom"]);
-        assert!(told.contains("\nmoved html > body > footer from html > body > footer\n"), "{told}");
+        let place = "html > body > footer";
+        let from = format!("from {place} /* after <hr> */ to {place} /* first */");
+        let moved = format!("\nmoved {place} {from}: <footer>The end of this page</footer>\n");
+        assert!(told.contains(&moved), "{told}");
     }
 }
 
@@ -379,7 +432,11 @@ fn differences_of_a_second_capture_are_noise() {
         let alone = place.data(&["diff", &quiet, &edited]);
         assert!(alone.contains("+<p>new</p>") && alone.contains("thirty"), "{alone}");
         let taught = place.data(&["diff", &quiet, &edited, "--noise-from", &twin]);
-        assert!(taught.contains("+<p>new</p>") && !taught.contains("+<p>You are"), "{taught}");
+        let counter = "+<p>You are visitor number thirty of this page</p>";
+        assert!(taught.contains("+<p>new</p>\n"), "{taught}");
+        assert!(taught.contains(&format!("{counter}  # noise: twins\n")), "{taught}");
+        let stat = place.data(&["diff", &quiet, &edited, "--noise-from", &twin, "--stat"]);
+        assert!(stat.ends_with(" +1 -1\n"), "{stat}");
         let all = place.data(&["diff", &quiet, &edited, "--noise-from", &twin, "--all"]);
         assert!(all.contains("+<p>You are visitor number thirty"), "{all}");
         let nothing = place.run(&["diff", &first, &quiet, "--noise-from", &first, "--exit-code"]);

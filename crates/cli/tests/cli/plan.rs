@@ -125,3 +125,41 @@ fn a_commit_stores_the_plan_and_restore_writes_it() {
     assert_eq!(museum.text(), TEXT);
     assert!(museum.good(&["plan", "restore"]).starts_with("the same  "));
 }
+
+#[test]
+fn the_members_of_a_group_are_the_captured_and_the_linked_pages() {
+    let museum = filled();
+    museum.good(&["plan", "group", "add", "https://xkcd.com/#/more", "--found-on", "Comics"]);
+    let commit = |url: &str, text: &str| {
+        let page = Path::new(museum.root()).join("page.html");
+        std::fs::write(&page, text).unwrap();
+        museum.good(&["commit", page.to_str().unwrap(), "--url", url, "-m", "one"]);
+    };
+    commit("https://xkcd.com/", "<a href=/1/>1</a> <a href='/2/#top'>2</a> <a href=/about>no comic</a>");
+    commit("https://xkcd.com/1/", "<a href=/3/>not on Home</a> <a href=/1/more>more</a>");
+    assert_eq!(
+        museum.good(&["plan", "members", "Comics"]),
+        "https://xkcd.com/1/\nhttps://xkcd.com/2/  missing\n"
+    );
+    assert_eq!(
+        museum.good(&["plan", "members", "https://xkcd.com/#/", "--missing"]),
+        "https://xkcd.com/2/\n"
+    );
+    assert_eq!(
+        museum.good(&["plan", "members", "Comics", "--missing", "--json"]),
+        "{\"url\":\"https://xkcd.com/2/\",\"captured\":false}\n"
+    );
+    assert!(museum.refused(&["plan", "members", "Nobody"]).contains("no group `Nobody`"));
+    let tree = museum.good(&["plan", "tree"]);
+    assert_eq!(
+        tree,
+        "root  Home  https://xkcd.com/\n  \
+         group  Comics  https://xkcd.com/#/  1 captured, 1 missing\n    \
+         group  https://xkcd.com/#/more  https://xkcd.com/#/more  0 captured, 1 missing\n\
+         alias  https://ads.example/  https://ads.example/  live\n"
+    );
+    let tree: serde_json::Value = serde_json::from_str(&museum.good(&["plan", "tree", "--json"])).unwrap();
+    let comics = &tree["roots"][0]["groups"][0];
+    assert_eq!((&comics["name"], &comics["captured"]), (&"Comics".into(), &1.into()), "{tree}");
+    assert_eq!(comics["groups"][0]["found_on"], "Comics", "{tree}");
+}

@@ -43,7 +43,7 @@ pub(crate) fn make(
     version: MajorVersion,
     downloads: impl IntoIterator<Item = Download>,
 ) -> PathBuf {
-    let mut writer = ProjectWriter::create(path, CreateOptions { version, watcher: None }).unwrap();
+    let mut writer = ProjectWriter::create_to_fill(path, CreateOptions { version, watcher: None }).unwrap();
     let mut new = Vec::new();
     for Download { url, got } in downloads {
         let resource = match new.is_empty() {

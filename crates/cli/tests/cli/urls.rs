@@ -87,7 +87,7 @@ fn an_archive_has_its_own_database() {
 #[test]
 fn formatting_reports_changes_and_notes() {
     let scene = Scene::new(&[
-        ("a.example.yaml", "# why\n---\n---\n_path: /b\n---\n_path: /a#b\n"),
+        ("a.example.yaml", "# why\n---\n---\n_path: /b\n---\n_path: a\n"),
         ("b.example.yaml", "--- {}\n---\n_path: /\n"),
         ("c.example.yaml", "---\n---\n_path: /\ncontent-length: five\n"),
     ]);
@@ -96,7 +96,7 @@ fn formatting_reports_changes_and_notes() {
     assert_eq!(stdout(&output), "db/a.example.yaml\n");
     insta::assert_snapshot!(stderr(&output), @r"
     warning: comments in `db/a.example.yaml` are lost when it is written: line 1
-    note: db/a.example.yaml:5: `/a#b`: a path has no fragment: nothing after `#` is ever asked for
+    note: db/a.example.yaml:5: `a`: a path begins with `/`
     error: cannot use `db/c.example.yaml`
       cause: line 4, column 1: `content-length` must be a whole number of bytes
     ");
@@ -104,7 +104,53 @@ fn formatting_reports_changes_and_notes() {
     assert_eq!(scene.run(&["fmt", "--check"]).status.code(), Some(1));
     assert_eq!(scene.run(&["fmt"]).status.code(), Some(0));
     let output = scene.run(&["fmt", "--check"]);
-    assert_eq!((output.status.code(), stdout(&output)), (Some(0), String::new()));
+    assert_eq!((output.status.code(), stdout(&output)), (Some(1), String::new()), "the note is left");
+    std::fs::write(scene.path("a.example.yaml"), "--- {}\n---\n_path: /a\n").unwrap();
+    assert_eq!(scene.run(&["fmt", "--check"]).status.code(), Some(0));
+}
+
+#[test]
+fn names_of_two_domains_are_findings() {
+    let scene = Scene::new(&[
+        ("a.example.yaml", "---\ncnames:\n- www.example\n- a.example\n---\n_path: /\n"),
+        ("b.example.yaml", "---\ncnames:\n- A.example\n- www.example\n---\n_path: /\n"),
+    ]);
+    assert_eq!(stdout(&scene.run(&["fmt"])), "db/a.example.yaml\n");
+    let output = scene.run(&["fmt", "--check"]);
+    assert_eq!((output.status.code(), stdout(&output)), (Some(1), String::new()));
+    insta::assert_snapshot!(stderr(&output), @r"
+    note: db/a.example.yaml:1: the alias `a.example` is the domain itself
+    note: db/b.example.yaml:1: the name `A.example` is also that of `a.example`
+    note: db/b.example.yaml:1: the name `www.example` is also that of `a.example`
+    ");
+}
+
+#[test]
+fn two_records_of_one_path_are_an_error() {
+    let scene = Scene::new(&[("a.example.yaml", "--- {}\n---\n_path: /a\n---\n_path: /a\n")]);
+    for words in [&["list"][..], &["check"], &["fmt", "--check"], &["add", "--offline", "http://a.example/b"]]
+    {
+        let output = scene.run(words);
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+        assert!(
+            stderr(&output)
+                .contains("line 4, column 1: the path `/a` has a record at line 2, column 1 already"),
+            "{}",
+            stderr(&output)
+        );
+    }
+}
+
+#[test]
+fn checking_nothing_is_an_error() {
+    let scene = Scene::new(&[("a.example.yaml", "--- {}\n")]);
+    let output = scene.run(&["check"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        stderr(&output).contains("there are no URLs to check: nothing was checked"),
+        "{}",
+        stderr(&output)
+    );
 }
 
 #[test]
@@ -120,7 +166,7 @@ fn every_fixture_is_in_canonical_form() {
             count += 1;
         }
     }
-    let output = scene.run(&["fmt", "--check"]);
+    let output = scene.run(&["fmt"]);
     assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(0), ""), "{}", stderr(&output));
     assert!(count >= 13);
 }
@@ -159,4 +205,27 @@ fn an_addition_that_fails_leaves_nothing_behind() {
         run(&["urls", "--db", "some/db", "add", "--domain-file", "--offline", "http://example.com/"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(folder.path().join("some/db/example.com.yaml").is_file());
+}
+
+#[test]
+fn urls_are_added_from_standard_input() {
+    let scene = Scene::new(&[("example.com.yaml", "---\n")]);
+    let mut command = varve();
+    command.current_dir(scene.0.path()).args([
+        "urls",
+        "--db",
+        "db",
+        "add",
+        "--offline",
+        "-",
+        "http://example.com/last",
+    ]);
+    let mut command = assert_cmd::Command::from_std(command);
+    let output = command.write_stdin("http://example.com/a\n\n  http://example.com/b  \n").output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(stdout(&output), "http://example.com/a\nhttp://example.com/b\nhttp://example.com/last\n");
+    let text = std::fs::read_to_string(scene.path("example.com.yaml")).unwrap();
+    for path in ["/a", "/b", "/last"] {
+        assert!(text.contains(&format!("_path: {path}\n")), "{text}");
+    }
 }

@@ -81,7 +81,7 @@ fn every_verb_refuses_a_password_and_does_not_repeat_it() {
         for verb in ["key", "explain"] {
             let output = run_with_input(&[verb, "-"], url.as_bytes());
             let told = format!("{}{}", stdout(&output), stderr(&output));
-            assert_ne!(output.status.code(), Some(0), "{verb}: {told}");
+            assert_eq!(output.status.code(), Some(2), "{verb}: {told}");
             assert!(!told.contains(PASSWORD) && told.contains("error: line 1"), "{verb}: {told}");
         }
     }

@@ -122,6 +122,12 @@ pub trait CatalogRead: Send + Sync {
         Ok(None)
     }
 
+    /// Fills in the ids of the bodies of two captures that are to be compared, where a list left
+    /// them out because computing them means reading the bodies.
+    fn identify_bodies(&self, _base: &mut Capture, _head: &mut Capture) -> CatalogResult<()> {
+        Ok(())
+    }
+
     /// The captures of a URL by time. URLs are compared byte for byte. Of two captures with the
     /// same time, the one written later is the newer. The cursor holds the last capture of the
     /// previous batch, which is found by its time and id.

@@ -1,8 +1,8 @@
 //! Percent escapes, byte by byte: which bytes stand for themselves where, and how the others are
 //! written.
 //!
-//! Knows nothing of URLs as a whole. Everything is written into an [`EscapeSink`], so that the same rules
-//! can make a text or feed a hash without making one.
+//! Knows nothing of URLs as a whole. Everything is written into an [`EscapeSink`], so that the same
+//! rules can make a text or feed a hash without making one.
 
 use std::borrow::Cow;
 

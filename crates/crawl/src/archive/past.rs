@@ -177,6 +177,7 @@ fn original(
         record: located.id,
         url: String::from_utf8_lossy(url).into_owned(),
         date: String::from_utf8_lossy(date).into_owned(),
+        payload: located.header.payload_digest().and_then(Result::ok),
         body: capture.body,
         length: capture.length.unwrap_or(0),
     }))

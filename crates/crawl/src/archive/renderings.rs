@@ -47,7 +47,7 @@ impl ArchiveWriters<'_> {
         let known: HashSet<DiscoveredLink> = links.followed.iter().cloned().collect();
         links.followed.extend(more.followed.into_iter().filter(|link| !known.contains(link)));
         links.unfollowed.extend(more.unfollowed);
-        links.over_limit += more.over_limit;
+        links.over_limit.append(more.over_limit);
         links.stopped_at = links.stopped_at.or(more.stopped_at);
     }
 

@@ -43,6 +43,7 @@ pub(super) fn stored_response(
         url: capture.url.clone(),
         at: capture.time,
         request: Vec::new(),
+        cookie: None,
         response: bytes.into(),
         interim: 0,
         ip: None,

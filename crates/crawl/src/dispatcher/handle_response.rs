@@ -14,6 +14,7 @@ use crate::error::CrawlError;
 use crate::error_chain::error_chain;
 use crate::event::{CapturedPage, CrawlEvent};
 use crate::fetch_reason::FetchReason;
+use crate::links_over_limit::LinksOverLimit;
 use crate::robots::MAX_ROBOTS_REDIRECTS;
 use crate::seen_urls::Novelty;
 use crate::skip_rule::SkipRule;
@@ -127,9 +128,7 @@ impl CrawlDispatcher<'_> {
     }
 
     fn follow_all(&mut self, links: ResponseLinks, from: &CrawlTask) -> Result<(), CrawlError> {
-        if links.over_limit > 0 {
-            self.reporter.skipped_links(from.url.as_str(), links.over_limit);
-        }
+        self.report_over_limit(links.over_limit, from);
         if let Some(limit) = links.stopped_at {
             self.reporter.gaps.has_skipped_links = true;
             let note = format!("links after the first {limit} of it are not followed");
@@ -139,7 +138,7 @@ impl CrawlDispatcher<'_> {
             match link.rule {
                 // It was captured, so that it would not be reported at the end.
                 SkipRule::Loop => self.reporter.denied(&link.url, &SkipRule::Loop),
-                _ => self.unfollowed.insert(link),
+                _ => self.leave_unfollowed(link),
             }
         }
         for link in links.followed {
@@ -149,6 +148,31 @@ impl CrawlDispatcher<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Reports a link that is not followed when the run ends, or now if there are too many.
+    fn leave_unfollowed(&mut self, link: UnfollowedLink) {
+        if let Some(link) = self.unfollowed.insert(link) {
+            self.reporter.denied(&link.url, &link.rule);
+        }
+    }
+
+    /// Reports the links of a page beyond those that are followed, except to pages that other links
+    /// led to.
+    fn report_over_limit(&mut self, links: LinksOverLimit, from: &CrawlTask) {
+        if links.count() == 0 {
+            return;
+        }
+        self.reporter.skipped_links(from.url.as_str(), links.count());
+        let listed = links.for_each(|url| {
+            if !RequestUrl::verbatim(url).is_some_and(|url| self.seen.has_url(&url)) {
+                self.reporter.skipped_link(url, &SkipRule::LinksPerPage);
+            }
+        });
+        if let Err(error) = listed {
+            let note = format!("not all of its links beyond the limit can be listed: {error}");
+            self.reporter.event(CrawlEvent::Noted { url: from.url.as_str(), note: &note });
+        }
     }
 
     /// Pushes a link of a response into the frontier, unless it was seen.
@@ -243,7 +267,7 @@ impl CrawlDispatcher<'_> {
         let (refused, named): (Vec<_>, Vec<_>) =
             named.into_iter().partition(|url| ShownUrl(url).has_user_info());
         for url in refused.iter().filter_map(|url| RequestUrl::parse(url)) {
-            self.unfollowed.insert(UnfollowedLink::new(&url, SkipRule::UserInfo));
+            self.leave_unfollowed(UnfollowedLink::new(&url, SkipRule::UserInfo));
         }
         for url in named.iter().filter_map(|url| policy.request_url(url)) {
             self.push_link(DiscoveredLink::new(url, FetchReason::Sitemap { nesting: 0 }));

@@ -115,8 +115,8 @@ pub(crate) struct CrawlThreads<'a> {
 struct AwaitingCheckpoint {
     /// Tasks whose URL is in progress.
     tasks: Vec<CrawlTask>,
-    /// Responses to URLs that were in progress when they arrived. Whether they are captures is known
-    /// later.
+    /// Responses to URLs that were in progress when they arrived. Whether they are captures is
+    /// known later.
     exchanges: Vec<Exchange>,
 }
 

@@ -1,8 +1,8 @@
 //! The network options that a run saves, so that a resumed run has the same network access.
 //!
 //! Options that are not secret are saved as given: whether private addresses are allowed, the path
-//! of the certificates, the proxy, and whether it is given private names. Of each secret, only the
-//! origin and the name of the header are saved.
+//! of the certificates and of the cookies, the proxy, and whether it is given private names. Of each
+//! secret, only the origin and the name of the header are saved.
 //!
 //! A run that was begun with a secret is not resumed without it unless the user allows that.
 //! Otherwise every page would be requested without credentials, and the refusal would be stored in
@@ -27,6 +27,8 @@ pub struct SavedNetworkOptions {
     pub allow_private: bool,
     /// The file of certificates to trust in addition to those of the platform.
     pub certificates: Option<PathBuf>,
+    /// The file of cookies. Its content is not saved.
+    pub cookies: Option<PathBuf>,
     /// The proxy that the user named, without credentials; empty if no proxy is to be used.
     pub proxy: Option<String>,
     /// Whether the proxy may be given private names.
@@ -75,9 +77,14 @@ impl NetworkOptions {
             }
             proxy = Some(shown);
         }
-        let (allow_private, certificates) = (self.allow_private, self.certificates.clone());
-        let proxy_resolves = self.proxy_resolves;
-        Ok(SavedNetworkOptions { allow_private, certificates, proxy, proxy_resolves, secrets })
+        Ok(SavedNetworkOptions {
+            allow_private: self.allow_private,
+            certificates: self.certificates.clone(),
+            cookies: self.cookies.clone(),
+            proxy,
+            proxy_resolves: self.proxy_resolves,
+            secrets,
+        })
     }
 
     /// Merges the options that a run from these seeds saved into the present ones. Fails if a saved
@@ -88,6 +95,9 @@ impl NetworkOptions {
         merged.proxy_resolves |= saved.proxy_resolves;
         if merged.certificates.is_none() {
             merged.certificates.clone_from(&saved.certificates);
+        }
+        if merged.cookies.is_none() && !self.without_credentials {
+            merged.cookies.clone_from(&saved.cookies);
         }
         let names_proxy = self.proxies.are_given();
         if let Some(proxy) = saved.proxy.as_deref().filter(|_| !names_proxy) {
@@ -121,6 +131,7 @@ mod tests {
             allow_private: true,
             proxy_resolves: true,
             certificates: Some("/ca.pem".into()),
+            cookies: Some("/cookies.txt".into()),
             proxies: ProxyTexts::all("http://p:8080"),
             ..NetworkOptions::default()
         };
@@ -128,6 +139,9 @@ mod tests {
         let again = NetworkOptions::default().with_saved(&saved, &seeds()).unwrap();
         assert_eq!(again.to_save(&seeds()).unwrap(), saved);
         assert_eq!((again.proxies_shown().as_deref(), again.proxy_resolves), (Some("http://p:8080"), true));
+        assert_eq!(again.cookies.as_deref(), Some(std::path::Path::new("/cookies.txt")));
+        let without = NetworkOptions { without_credentials: true, ..NetworkOptions::default() };
+        assert_eq!(without.with_saved(&saved, &seeds()).unwrap().cookies, None);
         let certificates = Some("/other.pem".into());
         let other = NetworkOptions { certificates, proxies: ProxyTexts::none(), ..NetworkOptions::default() };
         let again = other.with_saved(&saved, &seeds()).unwrap();

@@ -1,12 +1,12 @@
 //! The options of the requests that a check sends.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use varve_fetch::FetchLimits;
 use varve_fetch::politeness::{Backoff, PolitenessPolicy};
+use varve_file::TemporaryFolder;
 
 use crate::network_options::NetworkOptions;
 use crate::run_description::RunDescription;
@@ -27,7 +27,7 @@ const MAX_BACKOFF: Duration = Duration::from_secs(5);
 #[derive(Clone, Debug)]
 pub struct ProbeOptions {
     /// The directory for long responses while they are read.
-    pub temporary: PathBuf,
+    pub temporary: TemporaryFolder,
     /// The maximum number of requests in flight.
     pub concurrency: usize,
     /// The delay between two requests to a host. If it is zero, a host gets up to `concurrency`
@@ -55,7 +55,7 @@ pub struct ProbeOptions {
 
 impl ProbeOptions {
     /// The default options.
-    pub fn new(temporary: impl Into<PathBuf>) -> Self {
+    pub fn new(temporary: impl Into<TemporaryFolder>) -> Self {
         Self {
             temporary: temporary.into(),
             concurrency: 16,

@@ -4,7 +4,7 @@
 //! (`conditional_fetch`), how failures are named (`download_error`), and what a row holds
 //! (`response_head`).
 //!
-//! Each response waits with its body in `tmp` until the next checkpoint. Then they become
+//! Each response waits with its body as a draft until the next checkpoint. Then they become
 //! revisions in a few transactions (`pending`), so that a crash leaves each revision complete or
 //! absent.
 //!
@@ -14,6 +14,7 @@
 mod conditional_fetch;
 mod download_error;
 mod pending;
+mod request_cookies;
 mod response_head;
 mod run;
 mod writers;
@@ -29,7 +30,6 @@ use varve_core::url::RequestUrl;
 use varve_core::{Moment, RunId};
 use varve_crystal::{OpenReport, Project, ProjectWriter, Resource, ResourceGroup, Revision, RevisionId};
 use varve_crystal::{SiteRules, url_alternatives};
-use varve_fetch::Credentials;
 
 use super::crawl_policy::{CrawlPolicy, UrlSpelling};
 use super::destination::{Destination, ResponseWriters};
@@ -38,6 +38,7 @@ use crate::error::CrawlError;
 use crate::settings::RefetchSettings;
 use conditional_fetch::CrystalFetcher;
 use pending::PendingRevisions;
+use request_cookies::RequestCookies;
 pub use run::{ProjectRun, crawl_into_project};
 use writers::ProjectWriters;
 
@@ -45,8 +46,8 @@ use writers::ProjectWriters;
 pub(crate) struct ProjectDestination {
     open: Arc<SharedProject>,
     pending: Mutex<PendingRevisions>,
-    /// The credentials of the run: the cookies among them are recorded.
-    credentials: Credentials,
+    /// The cookies of the run, which are recorded.
+    cookies: RequestCookies,
     /// The groups whose known members are requested, each with its number in the plan.
     groups: Vec<(u32, ResourceGroup)>,
     /// Which URLs are requested again.
@@ -155,18 +156,17 @@ impl ProjectDestination {
     /// A destination for this project.
     pub(crate) fn new(
         open: Arc<SharedProject>,
-        credentials: Credentials,
+        cookies: RequestCookies,
         groups: Vec<(u32, ResourceGroup)>,
         refetch: RefetchSettings,
     ) -> Self {
-        Self { open, pending: Mutex::default(), credentials, groups, refetch }
+        Self { open, pending: Mutex::default(), cookies, groups, refetch }
     }
 
     /// Whether a revision makes a request unnecessary. As in Crystal, a failure is a revision like
-    /// others, and a revision is stale if another cookie would be sent now.
+    /// others, and a revision is stale if it was requested without the cookies that the user gives.
     fn is_fresh(&self, url: &str, revision: &Revision) -> bool {
-        let cookie = self.credentials.cookie_for(url);
-        if cookie.is_some() && cookie != revision.request_cookie {
+        if self.cookies.differ_from(url, revision.request_cookie.as_ref()) {
             return false;
         }
         let metadata = revision.metadata().ok().flatten();
@@ -213,7 +213,7 @@ impl Destination for ProjectDestination {
     }
 
     fn failed(&self, url: &str, kind: &str, message: &str) {
-        let cookie = self.credentials.cookie_for(url);
+        let cookie = self.cookies.sent_to(url);
         self.pending().fail(url, kind, message, cookie);
     }
 

@@ -1,4 +1,4 @@
-//! Revisions since the last checkpoint: their bodies are durable in `tmp`, their rows are not
+//! Revisions since the last checkpoint: their bodies are durable as drafts, their rows are not
 //! written yet.
 //!
 //! Every link found becomes a resource, as in Crystal, which looks for the members of a group among

@@ -8,7 +8,7 @@ use varve_core::Moment;
 use varve_crystal::ResourceGroup;
 use varve_fetch::{Credentials, Fetcher};
 
-use super::{CrystalFetcher, ProjectDestination, SharedProject};
+use super::{CrystalFetcher, ProjectDestination, RequestCookies, SharedProject};
 use crate::clock::RunClock;
 use crate::crawl_policy::CrawlPolicy;
 use crate::dispatcher::RunEnding;
@@ -26,7 +26,7 @@ pub struct ProjectRun<'a> {
     pub settings: CrawlSettings,
     /// The groups whose known members are fetched, each with its number in the plan.
     pub groups: Vec<(u32, ResourceGroup)>,
-    /// The credentials of the run: the cookies among them are recorded.
+    /// The credentials of the run: the cookies among them are recorded, as are those of the jar.
     pub credentials: Credentials,
     /// The URLs that are still to be requested.
     pub frontier: &'a dyn Frontier,
@@ -52,13 +52,14 @@ pub fn crawl_into_project(
     let as_crystal = |fetcher: Arc<dyn Fetcher>| {
         Arc::new(CrystalFetcher::new(Arc::clone(project), fetcher, no_conditional)) as Arc<dyn Fetcher>
     };
-    let CrawlFetchers { usual, pages, gate, budget, robots, proxy } = fetchers;
+    let CrawlFetchers { usual, pages, gate, budget, robots, proxy, cookies } = fetchers;
+    let request_cookies = RequestCookies::new(credentials, cookies.clone());
     let (usual, pages) = (as_crystal(usual), as_crystal(pages));
     let input = RunInput {
-        destination: &ProjectDestination::new(Arc::clone(project), credentials, groups, refetch),
+        destination: &ProjectDestination::new(Arc::clone(project), request_cookies, groups, refetch),
         frontier,
         policy: &CrawlPolicy::with_spelling(settings, project.spelling()),
-        fetchers: CrawlFetchers { usual, pages, gate, budget, robots, proxy },
+        fetchers: CrawlFetchers { usual, pages, gate, budget, robots, proxy, cookies },
         is_resumed: run.is_resumed,
         threads: run.threads,
         clock: RunClock::new(run.wall_time),

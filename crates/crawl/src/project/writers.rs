@@ -66,7 +66,7 @@ impl ResponseWriters for ProjectWriters<'_> {
 
 impl ProjectWriters<'_> {
     fn keep(&self, task: &CrawlTask, exchange: &Exchange) -> Result<StoredResponse, CrawlError> {
-        let cookie = self.destination.credentials.cookie_for(task.url.as_str());
+        let cookie = exchange.cookie.clone();
         let bytes = exchange.response.len();
         let tag = only_tag(&exchange.request);
         let head = exchange.response.head().map_err(unreadable)?;

@@ -1,8 +1,12 @@
-//! A body that is being written: a file in `tmp` that nobody sees until its revision is kept.
+//! A body that is being written: a file in a folder of our own that nobody sees until its revision
+//! is kept.
+//!
+//! The folder is not Crystal's `tmp`, which Crystal empties whenever it opens the project, also while
+//! a capture writes it.
 //!
 //! Its writer may finish it before it is handed over, so that many of them can wait for their rows
 //! without an open file each. Dropping a draft removes it. One that a crash leaves behind is
-//! removed when the project is next opened.
+//! removed when the project is next opened for writing.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -12,9 +16,9 @@ use varve_file::Folder;
 
 use crate::disk::ProjectDisk;
 use crate::error::{Result, io_at};
-use crate::location::{ProjectLayout, TMP_FOLDER};
+use crate::location::{DRAFT_FOLDER, ProjectLayout};
 
-/// Makes the names of drafts differ. The lock keeps other processes out of `tmp`.
+/// Makes the names of drafts differ. The lock keeps other processes out of the folder.
 static DRAFT_NUMBER: AtomicU64 = AtomicU64::new(0);
 
 /// A body that is being written. Write the bytes, then hand it to `ProjectWriter::add_revision`.
@@ -32,24 +36,43 @@ pub(crate) struct SettledBody {
     draft: DraftFile,
 }
 
-/// A file in `tmp` that is removed unless it is kept.
+/// A file in the folder of drafts that is removed unless it is kept.
 #[derive(Debug)]
-struct DraftFile {
+pub(crate) struct DraftFile {
     folder: Folder,
     name: String,
     is_kept: bool,
 }
 
 impl DraftFile {
-    fn path(&self) -> PathBuf {
+    /// Creates a file with this ending.
+    pub(crate) fn begin(layout: &ProjectLayout, ending: &str) -> Result<(Self, File)> {
+        let folder = layout.folder();
+        loop {
+            let number = DRAFT_NUMBER.fetch_add(1, Ordering::Relaxed);
+            let name = format!("{DRAFT_FOLDER}/{}-{number}.{ending}", std::process::id());
+            match folder.create_new(&name) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                created => return Ok((Self { folder: folder.clone(), name, is_kept: false }, created?)),
+            }
+        }
+    }
+
+    pub(crate) fn path(&self) -> PathBuf {
         self.folder.path().join(&self.name)
+    }
+
+    /// Says that the file has got another name, or is about to, and gives the name it has here.
+    pub(crate) fn keep(mut self) -> PathBuf {
+        self.is_kept = true;
+        self.path()
     }
 }
 
 impl Drop for DraftFile {
     fn drop(&mut self) {
         if !self.is_kept {
-            // The next writer empties `tmp`.
+            // The next writer empties the folder.
             let _ = self.folder.remove(&self.name);
         }
     }
@@ -57,16 +80,7 @@ impl Drop for DraftFile {
 
 impl BodyDraft {
     pub(crate) fn begin(layout: &ProjectLayout) -> Result<Self> {
-        let folder = layout.folder();
-        let (name, file) = loop {
-            let number = DRAFT_NUMBER.fetch_add(1, Ordering::Relaxed);
-            let name = format!("{TMP_FOLDER}/{}-{number}.body", std::process::id());
-            match folder.create_new(&name) {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                created => break (name, created?),
-            }
-        };
-        let draft = DraftFile { folder: folder.clone(), name, is_kept: false };
+        let (draft, file) = DraftFile::begin(layout, "body")?;
         Ok(Self { file: Some(BufWriter::new(file)), draft, length: 0 })
     }
 
@@ -102,9 +116,8 @@ impl BodyDraft {
 
 impl SettledBody {
     /// The path it has, which it now keeps until it gets another.
-    pub(crate) fn keep(mut self) -> PathBuf {
-        self.draft.is_kept = true;
-        self.draft.path()
+    pub(crate) fn keep(self) -> PathBuf {
+        self.draft.keep()
     }
 }
 

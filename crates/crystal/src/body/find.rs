@@ -6,6 +6,7 @@
 //! No link is followed, neither in the place of a body nor on the way to it.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use varve_file::{EntryKind, Folder, FolderError};
@@ -110,6 +111,11 @@ impl BodyFinder<'_> {
         )
     }
 
+    /// Whether there is a pack that the body with this id belongs in.
+    pub(crate) fn has_pack(&self, id: RevisionId) -> Result<bool> {
+        Ok(self.find_at(BodyPlace::Pack, id)?.is_some())
+    }
+
     fn look_twice<T>(
         &self,
         id: RevisionId,
@@ -191,29 +197,41 @@ impl FoundBodyFile {
     }
 }
 
-/// The folder that the last body was looked for in. Neighbours are asked for one after the other,
-/// and the system need not resolve the way to them again.
+/// Folders that stay open. Bodies are asked for in the order of URLs, and those of neighbours are in
+/// many folders, each with thousands of bodies.
+const MAX_OPEN_FOLDERS: usize = 64;
+
+/// The folders that bodies were looked for in last. The system need not resolve the way to them
+/// again.
 #[derive(Debug, Default)]
-pub(crate) struct BodyFolderCache(RefCell<Option<(PathBuf, Folder)>>);
+pub(crate) struct BodyFolderCache(RefCell<HashMap<PathBuf, Folder>>);
 
 impl BodyFolderCache {
-    /// Opens a folder, unless it is the last one. A link on the way is refused.
+    /// Opens a folder, unless it is open. A link on the way is refused.
     fn open(&self, layout: &ProjectLayout, name: &Path) -> Result<Option<Folder>> {
-        if let Some((last, folder)) = &*self.0.borrow()
-            && last == name
-        {
+        if let Some(folder) = self.0.borrow().get(name) {
             return Ok(Some(folder.clone()));
         }
-        let opened = present(layout.folder().subfolder(name))?;
+        if self.0.borrow().len() >= MAX_OPEN_FOLDERS {
+            self.forget();
+        }
+        let opened = match present(layout.folder().subfolder(name)) {
+            // The process may have too many files open.
+            Err(_) if !self.0.borrow().is_empty() => {
+                self.forget();
+                present(layout.folder().subfolder(name))?
+            }
+            opened => opened?,
+        };
         if let Some(folder) = &opened {
-            *self.0.borrow_mut() = Some((name.to_owned(), folder.clone()));
+            self.0.borrow_mut().insert(name.to_owned(), folder.clone());
         }
         Ok(opened)
     }
 
     /// Resolves the next name again: a migration may have moved the folder.
     fn forget(&self) {
-        *self.0.borrow_mut() = None;
+        self.0.borrow_mut().clear();
     }
 }
 

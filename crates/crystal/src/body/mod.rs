@@ -1,20 +1,23 @@
 //! Bodies: the bytes that downloads gave, beside the database.
 //!
-//! `place` names them, `find` finds them, `pack` reads those that are packed, `draft` writes new
-//! ones, and `walk` lists all of them, whether or not there is a row.
+//! `place` names them, `find` finds them, `pack` reads those that are packed and `pack_writer` packs
+//! them, `draft` writes new ones, and `walk` lists all of them, whether or not there is a row.
 
 mod draft;
 mod find;
 mod pack;
+mod pack_writer;
 mod place;
 mod walk;
 
 pub use draft::BodyDraft;
 pub use place::{MAX_TREE_ID, flat_name, pack_path, tree_path};
 
-pub(crate) use draft::SettledBody;
+pub(crate) use draft::{DraftFile, SettledBody};
 pub(crate) use find::{BodyFinder, BodyFolderCache};
-pub(crate) use place::{id_of_flat_name, tree_digits};
+pub(crate) use pack::{entry_names, find_entry, open_entry};
+pub(crate) use pack_writer::{EntryWriteError, PackWriter};
+pub(crate) use place::{id_of_flat_name, replacing, tree_digits};
 pub(crate) use walk::{WalkedBody, walk_bodies};
 
 use std::io::{self, Read};

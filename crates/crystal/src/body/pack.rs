@@ -1,4 +1,4 @@
-//! Packs: sixteen bodies in one zip, as projects of version 3 have them. Read only.
+//! Packs: sixteen bodies in one zip, as projects of version 3 have them: reading them.
 //!
 //! A pack is a zip of at most a few entries, stored or deflated. It is read here by hand and not by
 //! a zip library for two reasons: a body must be a stream that owns its file, and a directory that

@@ -2,9 +2,9 @@
 //!
 //! What the tables mean is not here but in `rows`. Two facts rule the settings. Crystal runs
 //! without foreign keys and with double-quoted strings, which its indexes contain, so both are set
-//! here instead of being left to how SQLite was compiled. And the file may come from a stranger:
-//! a link in its place is not followed, triggers and views are off, functions of the schema are not trusted, and no value may be longer
-//! than [`MAX_VALUE_BYTES`].
+//! here instead of being left to how SQLite was compiled. And the file may come from a stranger: a
+//! link in its place is not followed, triggers and views are off, functions of the schema are not
+//! trusted, and no value may be longer than [`MAX_VALUE_BYTES`].
 
 pub(crate) mod mode;
 pub(crate) mod schema;
@@ -22,6 +22,9 @@ use crate::error::{Error, Result};
 
 /// SQLite refuses longer texts and blobs: rows of a project are small.
 const MAX_VALUE_BYTES: i32 = 64 << 20;
+/// The page cache of a connection, in kibibytes with a minus, as SQLite wants it. Pages are listed in
+/// the order of URLs and read rows in any order.
+const CACHE_SIZE: i32 = -32_768;
 /// How long to wait for another connection's short transaction.
 pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -32,8 +35,8 @@ pub(crate) enum ConnectMode {
     ReadWrite,
     /// To read it while others may write it.
     ReadOnly,
-    /// To read it with the write-ahead log and its index that are there already. SQLite writes neither
-    /// of them.
+    /// To read it with the write-ahead log and its index that are there already. SQLite writes
+    /// neither of them.
     ReadOnlyWithLog,
     /// To read it where no process can write. SQLite takes no lock and ignores the files beside the
     /// database.
@@ -94,6 +97,7 @@ fn configure(connection: Connection) -> rusqlite::Result<Connection> {
     connection.pragma_update(None, "foreign_keys", false)?;
     connection.pragma_update(None, "trusted_schema", false)?;
     connection.pragma_update(None, "cell_size_check", true)?;
+    connection.pragma_update(None, "cache_size", CACHE_SIZE)?;
     // The first read is what tells whether the file is a database.
     connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
     Ok(connection)

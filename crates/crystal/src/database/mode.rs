@@ -127,8 +127,8 @@ fn connect_mode(layout: &ProjectLayout, writable: bool) -> Result<Option<Connect
     let (log, index) = (log?, index?.is_some());
     let has_transactions = log.is_some_and(|log| log.length > WAL_HEADER_BYTES);
     Ok(match (log.is_some(), index) {
-        // SQLite cannot make an index of its own for a log without a transaction, and would wait for
-        // another process to write one.
+        // SQLite cannot make an index of its own for a log without a transaction, and would wait
+        // for another process to write one.
         (true, true) if !has_transactions => Some(ConnectMode::ReadOnly),
         (true, true) => Some(ConnectMode::ReadOnlyWithLog),
         (true, false) if has_transactions => None,

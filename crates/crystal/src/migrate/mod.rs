@@ -1,5 +1,6 @@
-//! From version 1 to version 2: every body from one folder into a tree, at any size, interruptible
-//! at any instant.
+//! From one version to the next, at any size, interruptible at any instant. The way from version 2
+//! to version 3 is in `pack_all`; this is the way from version 1 to version 2: every body from one
+//! folder into a tree.
 //!
 //! The names and the order are Crystal's, so that each of the two programs goes on where the other
 //! stopped:
@@ -19,8 +20,11 @@
 //! and completed. No step removes a file.
 
 mod drain;
+mod pack_all;
+mod pending;
 
 pub(crate) use drain::{DrainTarget, drain};
+pub use pending::{MigrationStage, PendingMigration};
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -31,16 +35,36 @@ use crate::disk::ProjectDisk;
 use crate::error::{Error, Result, database_at};
 use crate::location::ProjectLayout;
 use crate::project::Project;
-use crate::rows::property_name::MAJOR_VERSION;
+use crate::rows::property_name::{MAJOR_VERSION, MAJOR_VERSION_OLD};
 use crate::version::MajorVersion;
 
 /// How far a migration is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MigrationProgress {
-    /// The bodies moved by this run.
+    /// The bodies moved or packed by this run.
     pub moved: u64,
     /// The highest id: no fewer than the bodies, as far as rows know of them.
     pub expected: u64,
+}
+
+/// What a migration did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MigrationSummary {
+    /// Bodies that were moved or packed.
+    pub moved: u64,
+    /// Bodies that could not be read: they stay files of their own beside the packs.
+    pub unreadable: u64,
+}
+
+impl MigrationSummary {
+    const fn of_moved(moved: u64) -> Self {
+        Self { moved, unreadable: 0 }
+    }
+
+    /// Both together.
+    pub const fn and(self, other: Self) -> Self {
+        Self { moved: self.moved + other.moved, unreadable: self.unreadable + other.unreadable }
+    }
 }
 
 /// Told of progress, and asked whether to go on. A migration that is broken off is resumed by the
@@ -66,27 +90,48 @@ impl<'p> Migration<'p> {
         Self { project, disk }
     }
 
-    /// Migrates a project of version 1 that is open in a session, and returns how many bodies were
-    /// moved.
-    pub(crate) fn run(&mut self, on_progress: OnProgress<'_>) -> Result<u64> {
-        if self.project.version != MajorVersion::Flat {
-            return Ok(0);
+    /// Migrates a project that is open in a session to a later version.
+    pub(crate) fn run(&mut self, to: MajorVersion, on_progress: OnProgress<'_>) -> Result<MigrationSummary> {
+        if self.project.version >= to {
+            return Ok(MigrationSummary::default());
         }
         let ended = self.project.end_log().map_err(|error| self.in_use(error));
         let alone = ended.and_then(|()| self.project.take_alone());
-        let moved = alone.and_then(|()| self.migrate_flat(on_progress));
+        let done = alone.and_then(|()| self.step_up(to, on_progress));
         // The session continues also after a failure.
         let shared = self.project.share().and_then(|()| self.project.begin_log());
-        moved.and_then(|moved| shared.map(|()| moved))
+        done.and_then(|done| shared.map(|()| done))
+    }
+
+    fn step_up(&mut self, to: MajorVersion, on_progress: OnProgress<'_>) -> Result<MigrationSummary> {
+        let mut done = MigrationSummary::default();
+        if self.project.version == MajorVersion::Flat {
+            done = done.and(MigrationSummary::of_moved(self.migrate_flat(on_progress)?));
+        }
+        if to == MajorVersion::Packed {
+            self.queue_packing()?;
+            done = done.and(self.pack_all(on_progress)?);
+        }
+        Ok(done)
     }
 
     fn in_use(&self, error: Error) -> Error {
         if error.is_busy() { Error::InUse { path: self.project.layout.dir.clone() } } else { error }
     }
 
-    /// Completes an interrupted migration. Returns how many bodies were moved, or none if there was
-    /// no migration.
-    pub(crate) fn recover(&mut self, on_progress: OnProgress<'_>) -> Result<Option<u64>> {
+    /// Completes a migration that was queued or interrupted; none if there was none.
+    pub(crate) fn recover(&mut self, on_progress: OnProgress<'_>) -> Result<Option<MigrationSummary>> {
+        let moved = self.recover_tree(&mut *on_progress)?.map(MigrationSummary::of_moved);
+        if !self.project.is_packing()? {
+            return Ok(moved);
+        }
+        let packed = self.pack_all(on_progress)?;
+        Ok(Some(moved.unwrap_or_default().and(packed)))
+    }
+
+    /// Completes an interrupted migration to the tree. Returns how many bodies were moved, or none
+    /// if there was no migration.
+    fn recover_tree(&mut self, on_progress: OnProgress<'_>) -> Result<Option<u64>> {
         let layout = self.project.layout.clone();
         let has = |place: &Path| layout.has_folder(place);
         match (self.project.version, has(&layout.revisions())?, has(&layout.in_progress())?) {
@@ -139,18 +184,26 @@ impl<'p> Migration<'p> {
     }
 
     fn commit_version(&mut self, version: MajorVersion) -> Result<()> {
-        let failed = database_at(&self.project.layout.dir);
-        let transaction = self.project.connection.unchecked_transaction().map_err(&failed)?;
         let number = version.number().to_string();
-        let update = "UPDATE project_property SET value = ?2 WHERE name = ?1";
-        if transaction.execute(update, [MAJOR_VERSION, &number]).map_err(&failed)? == 0 {
-            let insert = "INSERT INTO project_property (name, value) VALUES (?1, ?2)";
-            transaction.execute(insert, [MAJOR_VERSION, &number]).map_err(&failed)?;
-        }
-        self.disk.before_commit(&self.project.layout.dir, "major version")?;
-        transaction.commit().map_err(&failed)?;
+        self.set_properties("major version", &[(MAJOR_VERSION, Some(&number))])?;
         self.project.version = version;
         Ok(())
+    }
+
+    /// Sets properties, or removes them, in one transaction.
+    fn set_properties(&self, what: &'static str, values: &[(&str, Option<&str>)]) -> Result<()> {
+        let failed = database_at(&self.project.layout.dir);
+        let transaction = self.project.connection.unchecked_transaction().map_err(&failed)?;
+        for (name, value) in values {
+            let delete = "DELETE FROM project_property WHERE name = ?1";
+            transaction.execute(delete, [name]).map_err(&failed)?;
+            if let Some(value) = value {
+                let insert = "INSERT INTO project_property (name, value) VALUES (?1, ?2)";
+                transaction.execute(insert, [name, value]).map_err(&failed)?;
+            }
+        }
+        self.disk.before_commit(&self.project.layout.dir, what)?;
+        transaction.commit().map_err(&failed)
     }
 }
 

@@ -67,6 +67,11 @@ impl Project {
         self.with_patience(SHORT_BUSY_TIMEOUT, |connection| set_journal_mode(connection, "delete").map(drop))
     }
 
+    /// Leaves it to the caller to make transactions durable.
+    pub(crate) fn defer_syncs(&self) -> Result<()> {
+        self.connection.pragma_update(None, "synchronous", "off").map_err(database_at(&self.layout.dir))
+    }
+
     fn with_patience(
         &self,
         patience: Duration,

@@ -8,6 +8,7 @@ use crate::database::mode::DatabaseReadMode;
 use crate::error::{Error, Result};
 use crate::ids::RevisionId;
 use crate::location::DATABASE_FILE;
+use crate::migrate::PendingMigration;
 use crate::rows::{ResourceGroup, RowColumns};
 use crate::version::MajorVersion;
 
@@ -16,8 +17,8 @@ use crate::version::MajorVersion;
 pub struct ProjectInfo {
     /// How bodies are stored: 1, 2 or 3.
     pub major_version: MajorVersion,
-    /// Whether a migration was begun and not finished.
-    pub half_migrated: bool,
+    /// The migration that the next writer completes, if one was queued or interrupted.
+    pub migration: Option<PendingMigration>,
     /// How the database is read.
     pub reading: DatabaseReadMode,
     /// Known URLs.
@@ -68,7 +69,7 @@ impl Project {
         let tasks = self.hibernated()?.and_then(std::result::Result::ok).map_or(0, |state| state.tasks.len());
         Ok(ProjectInfo {
             major_version: self.version(),
-            half_migrated: self.is_half_migrated(),
+            migration: self.pending_migration()?,
             reading: self.reading(),
             resources: self.count("SELECT count(*) FROM resource", [])?,
             revisions: self.count("SELECT count(*) FROM resource_revision", [])?,
@@ -92,11 +93,9 @@ impl Project {
 
     fn count_members(&self, group: ResourceGroup) -> Result<GroupInfo> {
         let mut info = GroupInfo { group, members: 0, downloaded_members: 0 };
-        let sql = "SELECT 1 FROM resource_revision WHERE resource_id = ?1 LIMIT 1";
-        for member in self.members(&info.group) {
-            let downloaded = self.one(sql, [member?.id], |_| Ok(()))?.is_some();
+        for member in self.members_with_state(&info.group) {
             info.members += 1;
-            info.downloaded_members += u64::from(downloaded);
+            info.downloaded_members += u64::from(member?.1);
         }
         Ok(info)
     }

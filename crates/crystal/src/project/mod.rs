@@ -71,11 +71,6 @@ impl Project {
         self.frozen.is_some_and(|frozen| frozen != ProjectDatabaseFiles::of(&self.layout))
     }
 
-    /// Whether a migration was begun and not finished. All rows and bodies can be read.
-    pub fn is_half_migrated(&self) -> bool {
-        self.layout.has_folder(&self.layout.in_progress()).unwrap_or(false)
-    }
-
     /// The finder of this project's bodies.
     pub(crate) fn bodies(&self) -> BodyFinder<'_> {
         BodyFinder { layout: &self.layout, version: self.version, folder_cache: &self.folder_cache }

@@ -43,7 +43,7 @@ impl Project {
         Ok(project)
     }
 
-    fn read_version(&self) -> Result<MajorVersion> {
+    pub(crate) fn read_version(&self) -> Result<MajorVersion> {
         let path = || self.layout.dir.clone();
         if !self.has_property(MAJOR_VERSION)? {
             return Ok(MajorVersion::Flat);

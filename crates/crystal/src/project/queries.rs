@@ -25,8 +25,6 @@ pub struct ResourceState {
     pub resource: Resource,
     /// The revision.
     pub revision: Revision,
-    /// Whether the resource has other revisions, older or newer.
-    pub has_others: bool,
 }
 
 /// Resources.
@@ -102,6 +100,12 @@ impl Project {
         self.by_id(&format!("{} WHERE id >= ?1 ORDER BY id", self.revision_columns()), Revision::read)
     }
 
+    /// The newest revision before this one, of any resource.
+    pub fn revision_before(&self, id: RevisionId) -> Result<Option<Revision>> {
+        let sql = format!("{} WHERE id < ?1 ORDER BY id DESC LIMIT 1", self.revision_columns());
+        self.one(&sql, [id], Revision::read)
+    }
+
     /// The revisions of a resource, the newest first.
     pub fn revisions_of(&self, resource: ResourceId) -> RowStream<'_, Revision> {
         self.revisions_of_down_from(resource, RevisionId(i64::MAX))
@@ -171,8 +175,7 @@ impl Project {
     ) -> RowStream<'_, ResourceState> {
         let cookie = self.shape.request_cookie();
         let sql = format!(
-            "SELECT r.url, r.id, v.id, v.resource_id, {cookie}, v.error, v.metadata, \
-             EXISTS (SELECT 1 FROM resource_revision o WHERE o.resource_id = r.id AND o.id <> v.id) \
+            "SELECT r.url, r.id, v.id, v.resource_id, {cookie}, v.error, v.metadata \
              FROM resource r JOIN resource_revision v ON v.id = \
              (SELECT max(n.id) FROM resource_revision n WHERE n.resource_id = r.id AND n.id <= ?2) \
              WHERE r.url >= CAST(?1 AS TEXT) AND r.url < x'' ORDER BY r.url"
@@ -188,8 +191,7 @@ impl Project {
             read: Box::new(|row| {
                 let resource = Resource::read_with_url_first(row)?;
                 let revision = Revision::read_from(row, 2)?;
-                let has_others = row.get::<_, bool>(7).unwrap_or(true);
-                Ok(Some(ResourceState { resource, revision, has_others }))
+                Ok(Some(ResourceState { resource, revision }))
             }),
         })
     }
@@ -209,12 +211,6 @@ impl Project {
     pub fn downloaded_resources(&self, newest: RevisionId) -> Result<u64> {
         let sql = "SELECT count(DISTINCT resource_id) FROM resource_revision WHERE id <= ?1";
         self.count(sql, [newest])
-    }
-
-    /// Whether a revision is the only one of its resource.
-    pub fn is_only_revision(&self, revision: &Revision) -> Result<bool> {
-        let sql = "SELECT 1 FROM resource_revision WHERE resource_id = ?1 AND id <> ?2 LIMIT 1";
-        Ok(self.one(sql, (revision.resource, revision.id), |_| Ok(()))?.is_none())
     }
 
     /// The number of revisions that are newer than this one.
@@ -266,6 +262,20 @@ impl Project {
         let pattern = group.pattern();
         let prefix = pattern.literal_prefix().to_owned();
         RowStream::new(self.url_query(&prefix, move |url| pattern.matches(url)))
+    }
+
+    /// The members of a group in the order of their URLs, each with whether it was downloaded, even
+    /// if that failed.
+    pub fn members_with_state<'p>(
+        &'p self,
+        group: &ResourceGroup,
+    ) -> impl Iterator<Item = Result<(Resource, bool)>> + 'p {
+        let sql = "SELECT 1 FROM resource_revision WHERE resource_id = ?1 LIMIT 1";
+        self.members(group).map(move |member| {
+            let member = member?;
+            let is_downloaded = self.one(sql, [member.id], |_| Ok(()))?.is_some();
+            Ok((member, is_downloaded))
+        })
     }
 
     /// All aliases, in the order in which they are tried. Projects older than aliases have none.

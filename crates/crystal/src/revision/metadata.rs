@@ -6,7 +6,6 @@
 
 use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use varve_core::headers::Headers;
 
 use super::python_json;
@@ -49,10 +48,10 @@ impl ResponseMetadata {
 
     /// Reads the text of the `metadata` column: nothing where it is `null`.
     pub fn read(text: &str) -> Result<Option<Self>, JsonProblem> {
-        match JsonProblem::parse(text)? {
-            Value::Null => Ok(None),
-            value => serde_json::from_value(value).map(Some).map_err(|_| WRONG_METADATA_FORM),
-        }
+        serde_json::from_str(text).map_err(|_| match JsonProblem::parse(text) {
+            Ok(_) => WRONG_METADATA_FORM,
+            Err(problem) => problem,
+        })
     }
 
     /// The text for the `metadata` column.

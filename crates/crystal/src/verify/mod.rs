@@ -111,7 +111,7 @@ impl Verification<'_> {
 
     /// What is wrong with the project as a whole.
     fn whole(&mut self) -> Result<()> {
-        if self.project.is_half_migrated() {
+        if self.project.pending_migration()?.is_some() {
             self.found(ProjectFinding::MigrationUnfinished)?;
         }
         for name in self.project.lacking()? {

@@ -6,10 +6,12 @@
 //! finish what went wrong.
 
 use serde_json::json;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use varve_file::EntryKind;
 
 use super::{ProjectFinding, VerifyOptions, VerifySummary};
 
+use crate::body::pack_path;
 use crate::error::{Error, Result};
 use crate::ids::{AliasId, GroupId, RevisionId, RootId};
 use crate::revision::{DownloadError, python_json};
@@ -88,11 +90,16 @@ impl ProjectWriter {
             }
             ProjectFinding::BodyWithoutRow { revision, path }
             | ProjectFinding::BodyOfError { revision, path } => {
-                self.put_in_salvage(path, &format!("revision-{revision}"))
+                let entry = pack_path(*revision).map(|(_, entry)| entry).unwrap_or_default();
+                self.put_in_salvage(path, &entry, &format!("revision-{revision}"))
             }
             ProjectFinding::StrayFile { path } => {
                 let name = path.file_name().unwrap_or_default().to_string_lossy();
-                self.put_in_salvage(path, &name)
+                let pack = path.parent().unwrap_or(path);
+                match self.disk.kind(pack)? {
+                    Some(EntryKind::File) => self.put_in_salvage(pack, &name, &name),
+                    _ => self.put_in_salvage(path, "", &name),
+                }
             }
             ProjectFinding::MetadataUnreadable { revision, .. } => self.mend_metadata(*revision),
             ProjectFinding::ErrorUnreadable { revision, .. } => self.mend_error(*revision),
@@ -121,8 +128,16 @@ impl ProjectWriter {
         }
     }
 
-    fn put_in_salvage(&self, path: &Path, name: &str) -> Result<Option<String>> {
-        let kept = salvage(&self.disk, &self.layout.salvage(), path, name)?;
+    /// Moves a file to `salvage`. Of a pack, only the entry of this name is moved.
+    fn put_in_salvage(&self, path: &Path, entry: &str, name: &str) -> Result<Option<String>> {
+        let kept = match named_pack(path) {
+            Some(pack) if !entry.is_empty() => match self.packing().take_out(&pack, entry, name) {
+                // The pack is a finding of its own.
+                Err(Error::Pack { .. }) | Ok(None) => return Ok(None),
+                kept => kept?.unwrap_or_default(),
+            },
+            _ => salvage(&self.disk, &self.layout.salvage(), path, name)?,
+        };
         done(format!("it was moved to {}", self.named(&kept)))
     }
 
@@ -199,6 +214,13 @@ impl ProjectWriter {
         self.change("tasks", |change| change.run(sql, [HIBERNATED_STATE]))?;
         done(format!("they were removed, and their text is kept in {kept}"))
     }
+}
+
+/// The pack that a file is, or was before another was to replace it.
+fn named_pack(path: &Path) -> Option<PathBuf> {
+    let name = path.to_str()?;
+    let pack = name.strip_suffix(".replacing").unwrap_or(name);
+    pack.ends_with("_.zip").then(|| PathBuf::from(pack))
 }
 
 /// Says what was done.

@@ -13,7 +13,7 @@ use crate::version::MajorVersion;
 
 /// How to make a project.
 pub struct CreateOptions {
-    /// The layout of its bodies: the flat folder or the tree. Packs are not written.
+    /// The layout of its bodies.
     pub version: MajorVersion,
     /// Sees each change to a file before it is made.
     pub watcher: Option<Watcher>,
@@ -29,17 +29,28 @@ impl ProjectWriter {
     /// Makes a project and opens it. `.crystalproj` is added to a name that lacks it; what is there
     /// is refused.
     pub fn create(path: impl AsRef<Path>, options: CreateOptions) -> Result<Self> {
-        let target = match resolve(path.as_ref())? {
+        Self::create_with(path.as_ref(), options, false)
+    }
+
+    /// Makes a project that is to be filled at once, and opens it. Nothing is durable before it is
+    /// closed, which is many times faster: a crash may leave anything.
+    pub fn create_to_fill(path: impl AsRef<Path>, options: CreateOptions) -> Result<Self> {
+        Self::create_with(path.as_ref(), options, true)
+    }
+
+    fn create_with(path: &Path, options: CreateOptions, defers_syncs: bool) -> Result<Self> {
+        let target = match resolve(path)? {
             ResolvedPath::Free(target) => target,
             ResolvedPath::There(path) => return Err(Error::Exists { path }),
         };
-        if !options.version.is_written() {
-            return Err(Error::NotWritten { path: target, version: options.version.number() });
-        }
         let partial = Partial::begin(&target, options.watcher.clone())?;
         fill(&partial, options.version)?;
         let (layout, lock) = partial.finish()?;
-        Self::open_locked(layout, lock, OpenOptions { watcher: options.watcher, ..OpenOptions::default() })
+        Self::open_locked(
+            layout,
+            lock,
+            OpenOptions { watcher: options.watcher, defers_syncs, ..OpenOptions::default() },
+        )
     }
 }
 

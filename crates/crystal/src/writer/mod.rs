@@ -1,8 +1,8 @@
 //! Writing a project: it is put in order when it is opened, and the lock is held until the end.
 //!
 //! The order is Crystal's where Crystal has one: the version is read before anything is touched,
-//! then come the schema, the files around it, an unfinished migration, `tmp`, and the last
-//! revision. All of it happens while nobody else can use the database.
+//! then come the schema, the files around it, an unfinished migration, `tmp`, the last revision and
+//! the last pack. All of it happens while nobody else can use the database.
 //!
 //! Each change is one transaction that is durable when the call returns. A change that the
 //! project's rules forbid is refused before anything is written.
@@ -10,6 +10,7 @@
 mod create;
 mod entities;
 mod free_space;
+mod packs;
 mod recovery;
 mod resources;
 mod revisions;
@@ -20,22 +21,29 @@ pub use free_space::FreeSpace;
 pub(crate) use recovery::commit_upgrade;
 pub use revisions::{DownloadOutcome, NewRevision};
 
+use std::collections::BTreeSet;
 use std::ops::{ControlFlow, Deref};
 use std::path::Path;
+use std::time::Duration;
 
 use rusqlite::{Params, Transaction, TransactionBehavior};
 
 use crate::database::mode::{self, DatabaseReadMode, ProjectMedium, can_be_written};
 use crate::database::schema::Upgraded;
-use crate::database::{ConnectMode, connect};
+use crate::database::{BUSY_TIMEOUT, ConnectMode, connect};
 use crate::disk::{ProjectDisk, Watcher};
 use crate::error::{ChangeRefusal, Error, Result, database_at};
 use crate::files::ensure_files;
 use crate::ids::RevisionId;
-use crate::location::{DATABASE_FILE, ProjectLayout};
+use crate::location::{DATABASE_FILE, DRAFT_FOLDER, ProjectLayout};
 use crate::lock::Lock;
-use crate::migrate::{Migration, OnProgress};
+use crate::migrate::{Migration, MigrationSummary, OnProgress};
 use crate::project::{Project, layout_at};
+use crate::version::MajorVersion;
+
+/// How long a change waits for a Crystal that has opened the project too and is writing: it stores
+/// all links of a page, or builds an index, in one transaction.
+const WRITE_BUSY_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How to open a project for writing.
 #[derive(Default)]
@@ -46,6 +54,9 @@ pub struct OpenOptions<'a> {
     pub on_progress: Option<OnProgress<'a>>,
     /// Keeps a newest revision without a body, which Crystal would delete.
     pub keep_last_without_body: bool,
+    /// Makes nothing durable before the project is closed. Only for a new project that is of no use
+    /// unless all of it was written.
+    pub defers_syncs: bool,
     /// Sees each change to a file before it is made.
     pub watcher: Option<Watcher>,
 }
@@ -56,6 +67,8 @@ pub struct ProjectWriter {
     pub(crate) disk: ProjectDisk,
     lock: Lock,
     report: OpenReport,
+    /// The last ids of packs that could not be written when their bodies were stored.
+    waiting_packs: BTreeSet<RevisionId>,
 }
 
 /// What had to be put in order when a project was opened.
@@ -63,8 +76,8 @@ pub struct ProjectWriter {
 pub struct OpenReport {
     /// What the schema lacked.
     pub upgraded: Upgraded,
-    /// How many bodies were moved to finish a migration that had been begun, if one had.
-    pub resumed_migration: Option<u64>,
+    /// What finishing a migration did that had been begun or queued, if one had.
+    pub resumed_migration: Option<MigrationSummary>,
     /// The newest revision, if it was deleted because its body never arrived.
     pub undone_revision: Option<RevisionId>,
 }
@@ -94,17 +107,17 @@ impl ProjectWriter {
     }
 
     pub(crate) fn open_locked(layout: ProjectLayout, lock: Lock, options: OpenOptions<'_>) -> Result<Self> {
-        let disk = ProjectDisk::watched(layout.folder(), options.watcher.clone());
+        let mut disk = ProjectDisk::watched(layout.folder(), options.watcher.clone());
+        if options.defers_syncs {
+            disk.defer_syncs();
+        }
         let database = layout.folder().checked_path(DATABASE_FILE)?;
         let connection = connect(&layout.dir, &database, ConnectMode::ReadWrite)?;
         let opened =
             mode::OpenedDatabase { connection, reading: DatabaseReadMode::Live, copy: None, frozen: None };
         let project = Project::from_opened(layout, opened)?;
-        let version = project.version;
-        if !version.is_written() {
-            return Err(Error::NotWritten { path: project.layout.dir, version: version.number() });
-        }
-        let mut writer = Self { project, disk, lock, report: OpenReport::default() };
+        let mut writer =
+            Self { project, disk, lock, report: OpenReport::default(), waiting_packs: BTreeSet::new() };
         writer.put_in_order(options)?;
         Ok(writer)
     }
@@ -115,6 +128,7 @@ impl ProjectWriter {
         recovery::try_writing(project)?;
         let upgraded = recovery::upgrade_schema(project, disk)?;
         ensure_files(disk, &project.layout)?;
+        recovery::clear_drafts(project, disk)?;
         let mut go_on = |_| ControlFlow::Continue(());
         let resumed_migration =
             Migration::new(project, disk).recover(options.on_progress.unwrap_or(&mut go_on))?;
@@ -124,16 +138,20 @@ impl ProjectWriter {
         } else {
             recovery::undo_last_without_body(project, disk)?
         };
+        recovery::pack_last_bodies(project, disk)?;
         project.share()?;
         project.begin_log()?;
+        if options.defers_syncs {
+            project.defer_syncs()?;
+        }
         self.report = OpenReport { upgraded, resumed_migration, undone_revision };
         Ok(())
     }
 
-    /// Migrates a project of version 1 to version 2, and returns how many bodies were moved. A
-    /// project of version 2 stays as it is.
-    pub fn migrate(&mut self, on_progress: OnProgress<'_>) -> Result<u64> {
-        Migration::new(&mut self.project, &self.disk).run(on_progress)
+    /// Migrates a project of an older version to this one. A project of this version or a later one
+    /// stays as it is.
+    pub fn migrate(&mut self, to: MajorVersion, on_progress: OnProgress<'_>) -> Result<MigrationSummary> {
+        Migration::new(&mut self.project, &self.disk).run(to, on_progress)
     }
 
     /// What had to be put in order when the project was opened.
@@ -141,10 +159,14 @@ impl ProjectWriter {
         &self.report
     }
 
-    /// Ends the session: the log is merged, and the lock is given up. Dropping does the same, and
-    /// says nothing.
-    pub fn close(self) -> Result<()> {
-        self.project.end_log().or_else(|error| if error.is_busy() { Ok(()) } else { Err(error) })
+    /// Ends the session: bodies are packed that could not be packed before, the log is merged, and
+    /// the lock is given up. Dropping does the same, and says nothing.
+    pub fn close(mut self) -> Result<()> {
+        let packed = self.pack_waiting();
+        let ended = self.project.end_log();
+        packed?;
+        ended.or_else(|error| if error.is_busy() { Ok(()) } else { Err(error) })?;
+        if self.disk.defers_syncs() { self.disk.sync_all() } else { Ok(()) }
     }
 }
 
@@ -154,6 +176,8 @@ impl Drop for ProjectWriter {
             self.lock.abandon();
         } else {
             let _ = self.project.end_log();
+            // The next writer removes what stays.
+            let _ = self.project.layout.folder().remove_tree(DRAFT_FOLDER);
         }
     }
 }
@@ -198,7 +222,10 @@ impl ProjectWriter {
         act: impl FnOnce(&ProjectChange<'_>) -> Result<T>,
     ) -> Result<T> {
         let failed = database_at(self.path());
-        let begun = Transaction::new_unchecked(&self.project.connection, TransactionBehavior::Immediate);
+        let connection = &self.project.connection;
+        connection.busy_timeout(WRITE_BUSY_TIMEOUT).map_err(&failed)?;
+        let begun = Transaction::new_unchecked(connection, TransactionBehavior::Immediate);
+        connection.busy_timeout(BUSY_TIMEOUT).map_err(&failed)?;
         let change = ProjectChange { transaction: begun.map_err(&failed)?, writer: self };
         let value = act(&change)?;
         self.disk.before_commit(self.path(), what)?;

@@ -6,6 +6,9 @@
 //! but only if the three revisions before it have their bodies: if they do not, the disk is a
 //! likelier cause than a crash. The same rule applies here.
 //!
+//! **The last pack.** If the newest revision completes a pack and Crystal, or we, stopped before it
+//! was written, it is written now, as Crystal does.
+//!
 //! **`tmp`.** It is emptied, but bodies in it are kept. Crystal ends a migration by moving the old
 //! folder of bodies there, to be deleted. If it stopped at the wrong moment, that folder may hold
 //! the only copy of a body. So its bodies are moved to where they belong before the rest is
@@ -15,10 +18,12 @@ use crate::database::schema::{self, Upgraded};
 use crate::disk::ProjectDisk;
 use crate::error::{Error, Result, database_at};
 use crate::ids::RevisionId;
-use crate::location::TMP_FOLDER;
+use crate::location::{DRAFT_FOLDER, TMP_FOLDER};
 use crate::migrate::{drain, into};
+use crate::packing::{BodyPacking, completes_pack};
 use crate::project::Project;
 use crate::rows::Revision;
+use crate::version::MajorVersion;
 
 /// Older bodies that must be there before the last revision is deleted.
 const REQUIRED_OLDER_BODIES: usize = 3;
@@ -53,6 +58,29 @@ pub(crate) fn commit_upgrade(project: &Project, disk: &ProjectDisk) -> Result<Up
         transaction.commit().map_err(&failed)?;
     }
     Ok(upgraded)
+}
+
+/// Empties the folder of drafts, which a killed writer of ours left.
+pub(super) fn clear_drafts(project: &Project, disk: &ProjectDisk) -> Result<()> {
+    let drafts = project.layout.drafts();
+    disk.ensure_folder(&drafts)?;
+    for entry in project.layout.folder().entries(DRAFT_FOLDER)? {
+        disk.remove_all(&drafts.join(entry?.name))?;
+    }
+    Ok(())
+}
+
+/// Packs the bodies up to the newest revision, if it completes a pack.
+pub(super) fn pack_last_bodies(project: &Project, disk: &ProjectDisk) -> Result<()> {
+    if project.version != MajorVersion::Packed {
+        return Ok(());
+    }
+    match project.newest_revision()? {
+        Some(newest) if completes_pack(newest) => {
+            BodyPacking { layout: &project.layout, disk }.pack(newest).map(drop)
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Removes what earlier sessions left in `tmp`.

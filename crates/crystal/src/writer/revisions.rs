@@ -1,16 +1,20 @@
 //! Storing revisions: body and row together, or neither.
 //!
-//! A body is written and made durable in `tmp` before anything else. Then, in one transaction, the
+//! A body is written and made durable as a draft before anything else. Then, in one transaction, the
 //! row is inserted, which gives the id, the body gets the name that the id demands, its folder is
 //! made durable, and only then is the transaction committed. A crash before that leaves at worst a
 //! body that no row names; the row that takes its id later puts that file aside. Crystal commits
 //! first, and a crash then leaves a row whose body never comes.
+//!
+//! A Crystal may open the project meanwhile and migrate it. So each transaction reads the version
+//! again. Crystal lists the rows of a project of version 1 when it has made the folder of the new
+//! tree, and in the end deletes what it has not moved: a body that it may have missed is moved here.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use varve_core::secret::Secret;
 
-use crate::body::{BodyDraft, MAX_TREE_ID, SettledBody};
+use crate::body::{BodyDraft, BodyFinder, MAX_TREE_ID, SettledBody, flat_name, pack_path, tree_path};
 use crate::error::{ChangeRefusal, Error, Result};
 use crate::format_error::JsonProblem;
 use crate::ids::{ResourceId, RevisionId};
@@ -84,9 +88,11 @@ impl ProjectWriter {
         let ready: Vec<PreparedRevision> =
             new.into_iter().map(|new| self.ready(new)).collect::<Result<_>>()?;
         let mut placed = Vec::new();
+        let mut version = self.version();
         let kept = self.change("revisions", |change| {
+            version = self.project.read_version()?;
             let mut folders = BTreeSet::new();
-            let ids = ready.into_iter().map(|ready| change.keep(ready, &mut placed, &mut folders));
+            let ids = ready.into_iter().map(|ready| change.keep(ready, version, &mut placed, &mut folders));
             let ids = ids.collect::<Result<Vec<_>>>()?;
             for folder in &folders {
                 self.disk.sync_folder(folder)?;
@@ -99,7 +105,36 @@ impl ProjectWriter {
                 let _ = self.disk.remove_file(&path);
             }
         }
-        kept
+        let ids = kept?;
+        self.project.version = version;
+        self.follow_migration(&ids)?;
+        self.pack_completed(&ids);
+        Ok(ids)
+    }
+
+    /// Moves bodies out of the flat folder that a Crystal is emptying at this moment.
+    fn follow_migration(&mut self, stored: &[RevisionId]) -> Result<()> {
+        if self.version() != MajorVersion::Flat {
+            return Ok(());
+        }
+        let layout = &self.project.layout;
+        let tree = match (layout.has_folder(&layout.in_progress())?, self.project.read_version()?) {
+            (true, _) => layout.in_progress(),
+            (false, MajorVersion::Flat) => return Ok(()),
+            (false, _) => layout.revisions(),
+        };
+        for id in stored {
+            let (Some(name), Some(path)) = (flat_name(*id), tree_path(*id)) else { continue };
+            let to = tree.join(path);
+            for from in [layout.revisions().join(&name), layout.discarded().join(&name)] {
+                if self.disk.kind(&from)?.is_some() {
+                    self.disk.ensure_folders_below(&tree, to.parent().unwrap_or(&tree))?;
+                    self.disk.rename_new(&from, &to)?;
+                }
+            }
+            self.disk.sync_folder(to.parent().unwrap_or(&tree))?;
+        }
+        Ok(())
     }
 
     /// Makes the body durable and writes the texts.
@@ -122,13 +157,13 @@ impl ProjectWriter {
     }
 
     /// The file in which a new body with that id belongs.
-    fn place_of_new(&self, id: RevisionId) -> Result<PathBuf> {
-        let largest = if self.version() == MajorVersion::Flat { i64::MAX } else { MAX_TREE_ID };
+    fn place_of_new(&self, id: RevisionId, version: MajorVersion) -> Result<PathBuf> {
+        let largest = if version == MajorVersion::Flat { i64::MAX } else { MAX_TREE_ID };
         if id.get() > largest {
             return Err(Error::TooManyRevisions { path: self.path().to_owned(), id: id.get() });
         }
         fit_id(id.get())?;
-        Ok(self.bodies().expected_place(id))
+        Ok(BodyFinder { version, ..self.bodies() }.expected_place(id))
     }
 }
 
@@ -136,6 +171,7 @@ impl ProjectChange<'_> {
     fn keep(
         &self,
         ready: PreparedRevision,
+        version: MajorVersion,
         placed: &mut Vec<PathBuf>,
         folders: &mut BTreeSet<PathBuf>,
     ) -> Result<RevisionId> {
@@ -148,8 +184,8 @@ impl ProjectChange<'_> {
         let cookie = request_cookie.as_ref().map(Secret::expose);
         let taken = || "a revision with that id".to_owned();
         let id = RevisionId(self.insert(sql, (id, resource, cookie, error, metadata), taken)?);
-        let place = self.writer.place_of_new(id)?;
-        self.put_aside(id, &place)?;
+        let place = self.writer.place_of_new(id, version)?;
+        self.put_aside(id, version, &place)?;
         if let Some(body) = body {
             self.name_body(body, &place)?;
             folders.extend(place.parent().map(Path::to_owned));
@@ -170,11 +206,17 @@ impl ProjectChange<'_> {
     }
 
     /// Moves a file that no row named out of the way of the one that now gets its name.
-    fn put_aside(&self, id: RevisionId, place: &Path) -> Result<()> {
+    fn put_aside(&self, id: RevisionId, version: MajorVersion, place: &Path) -> Result<()> {
+        let name = format!("revision-{id}");
+        if version == MajorVersion::Packed
+            && let Some((pack, entry)) = pack_path(id)
+        {
+            let pack = self.writer.layout.revisions().join(pack);
+            self.writer.packing().take_out(&pack, &entry, &name)?;
+        }
         if self.writer.disk.kind(place)?.is_none() {
             return Ok(());
         }
-        let name = format!("revision-{id}");
         salvage(&self.writer.disk, &self.writer.layout.salvage(), place, &name).map(drop)
     }
 }

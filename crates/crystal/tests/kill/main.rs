@@ -34,13 +34,21 @@ struct Operation {
     prepare: fn(&Path),
     /// What the child does, in a folder, watched.
     run: fn(&Path, Watcher),
-    /// What must be so whenever it died. Told whether it came to its end.
+    /// Asserts what must hold after a kill at any step. The argument is whether the work was
+    /// finished.
     check: fn(&Path, bool),
 }
 
-const OPERATIONS: [Operation; 4] = [
+const OPERATIONS: [Operation; 6] = [
     Operation { name: "migrate", prepare: make_flat, run: migrate, check: check_migrated },
     Operation { name: "add", prepare: make_tree, run: add, check: check_added },
+    Operation { name: "pack", prepare: make_packed, run: pack, check: check_packed },
+    Operation {
+        name: "migrate-to-packs",
+        prepare: make_tree,
+        run: migrate_to_packs,
+        check: check_migrated_to_packs,
+    },
     Operation { name: "create", prepare: |_| {}, run: create, check: check_created },
     Operation { name: "save-as", prepare: make_tree, run: save_as, check: check_saved },
 ];
@@ -57,7 +65,7 @@ fn main() {
     for operation in &OPERATIONS {
         kills += kill_before_each_step(operation);
     }
-    for operation in OPERATIONS.iter().take(2) {
+    for operation in OPERATIONS.iter().take(4) {
         kills += kill_at_any_time(operation);
     }
     println!("{kills} kills, nothing lost");
@@ -145,7 +153,7 @@ fn make_tree(home: &Path) {
 
 fn migrate(home: &Path, watcher: Watcher) {
     let mut writer = ProjectWriter::open_with(project(home), options(watcher)).unwrap();
-    writer.migrate(&mut |_| ControlFlow::Continue(())).unwrap();
+    writer.migrate(MajorVersion::Tree, &mut |_| ControlFlow::Continue(())).unwrap();
     writer.close().unwrap();
 }
 
@@ -158,13 +166,15 @@ fn check_migrated(home: &Path, done: bool) {
     drop(reader);
     migrate(home, Arc::new(|_| Ok(())));
     let reader = Project::open(&path).unwrap();
-    assert_eq!((reader.version(), reader.is_half_migrated()), (MajorVersion::Tree, false));
+    assert_eq!((reader.version(), reader.pending_migration().unwrap()), (MajorVersion::Tree, None));
     assert_eq!(made::bodies(&reader), made::made_bodies());
     assert!(!path.join("varve.lock").exists());
 }
 
 /// The revision that the child adds is the next one.
 const NEW: i64 = 0x100_0001;
+/// The revision that completes the pack of that one.
+const LAST_NEW: i64 = 0x100_000f;
 
 fn add(home: &Path, watcher: Watcher) {
     let mut writer = ProjectWriter::open_with(project(home), options(watcher)).unwrap();
@@ -186,7 +196,58 @@ fn check_added(home: &Path, done: bool) {
     assert!(reader.revision(RevisionId(NEW)).unwrap().is_some() || !done);
     drop(reader);
     ProjectWriter::open(project(home)).unwrap().close().unwrap();
-    assert_eq!(std::fs::read_dir(project(home).join("tmp")).unwrap().count(), 0);
+    assert!(!project(home).join("varve.tmp").exists());
+}
+
+fn make_packed(home: &Path) {
+    made::make(&project(home), MajorVersion::Packed);
+}
+
+/// Adds the revisions that complete a pack.
+fn pack(home: &Path, watcher: Watcher) {
+    let mut writer = ProjectWriter::open_with(project(home), options(watcher)).unwrap();
+    let resource = writer.add_resource("http://a.example/new").unwrap().id;
+    for _ in NEW..=LAST_NEW {
+        let id = writer.newest_revision().unwrap().unwrap().get() + 1;
+        let mut body = writer.begin_body().unwrap();
+        body.write_all(&made::content(id)).unwrap();
+        let outcome = DownloadOutcome::Fetched { metadata: None, body };
+        writer.add_revision(NewRevision { id: None, resource, request_cookie: None, outcome }).unwrap();
+    }
+    writer.close().unwrap();
+}
+
+/// Each revision is whole, wherever its body is.
+fn check_packed(home: &Path, done: bool) {
+    let reader = Project::open(project(home)).unwrap();
+    let bodies = made::bodies(&reader);
+    let newest = reader.newest_revision().unwrap().unwrap().get();
+    assert!(!done || newest == LAST_NEW);
+    let mut expected = made::made_bodies();
+    expected.extend((NEW..=newest).map(|id| (id, made::content(id))));
+    assert_eq!(bodies, expected);
+    drop(reader);
+    ProjectWriter::open(project(home)).unwrap().close().unwrap();
+    let packed = project(home).join("revisions/000/000/001/000/00_.zip").exists();
+    assert_eq!(packed, newest == LAST_NEW);
+    assert_eq!(made::bodies(&Project::open(project(home)).unwrap()), expected);
+}
+
+fn migrate_to_packs(home: &Path, watcher: Watcher) {
+    let mut writer = ProjectWriter::open_with(project(home), options(watcher)).unwrap();
+    writer.migrate(MajorVersion::Packed, &mut |_| ControlFlow::Continue(())).unwrap();
+    writer.close().unwrap();
+}
+
+fn check_migrated_to_packs(home: &Path, done: bool) {
+    let reader = Project::open(project(home)).unwrap();
+    assert_eq!(made::bodies(&reader), made::made_bodies());
+    assert!(!done || reader.version() == MajorVersion::Packed);
+    drop(reader);
+    migrate_to_packs(home, Arc::new(|_| Ok(())));
+    let reader = Project::open(project(home)).unwrap();
+    assert_eq!((reader.version(), reader.pending_migration().unwrap()), (MajorVersion::Packed, None));
+    assert_eq!(made::bodies(&reader), made::made_bodies());
 }
 
 fn create(home: &Path, watcher: Watcher) {

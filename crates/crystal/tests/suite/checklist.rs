@@ -1,10 +1,10 @@
-//! What Crystal asks of a project, rule by rule, checked from outside: with SQLite and the file
-//! system alone.
+//! The rules of Crystal for a project, each checked with SQLite and the file system alone.
 
 use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use varve_core::alias::Aliases;
 use varve_crystal::{SiteRules, url_alternatives};
 
@@ -52,7 +52,7 @@ const PLANS: [(&str, &str); 4] = [
 pub(crate) enum Made {
     /// All of it by us.
     ByUs,
-    /// Rows by Crystal, who knows older URLs and other files.
+    /// Rows that Crystal wrote, with older forms of URLs and other files.
     ByCrystal,
 }
 
@@ -77,6 +77,16 @@ pub(crate) fn assert_acceptable(path: &Path, made: Made) {
     }
     let sound: String = connection.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
     assert_eq!(sound, "ok");
+    keep_copy(path);
+}
+
+/// Keeps a copy of the project where the user wants to open them with Crystal itself.
+fn keep_copy(path: &Path) {
+    static NUMBER: AtomicUsize = AtomicUsize::new(1);
+    let Some(folder) = std::env::var_os("VARVE_CRYSTAL_PROJECTS") else { return };
+    fs::create_dir_all(&folder).unwrap();
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    crate::fixture::copy_tree(path, &Path::new(&folder).join(format!("{number}.crystalproj")));
 }
 
 fn assert_files(path: &Path, made: Made) {
@@ -88,6 +98,7 @@ fn assert_files(path: &Path, made: Made) {
         "database.sqlite-shm",
         "database.sqlite-journal",
         "varve.lock",
+        "varve.tmp",
         "revisions.inprogress",
     ] {
         assert!(!path.join(left).exists(), "{left} is still there");
@@ -207,9 +218,23 @@ fn assert_bodies(connection: &Connection, path: &Path) {
         let (id, error) = row.unwrap();
         let digits = format!("{id:015x}");
         let name = match version.first().map(String::as_str) {
-            Some("2") => [0, 3, 6, 9, 12].map(|at| &digits[at..at + 3]).join("/"),
+            Some("2" | "3") => [0, 3, 6, 9, 12].map(|at| &digits[at..at + 3]).join("/"),
             _ => id.to_string(),
         };
-        assert_eq!(path.join("revisions").join(&name).is_file(), error == "null", "{name}");
+        let loose = path.join("revisions").join(&name);
+        let is_there = loose.is_file() || is_in_pack(&loose);
+        assert_eq!(is_there, error == "null", "{name}");
     }
+}
+
+/// Whether a pack beside has the body, as another program reads it.
+fn is_in_pack(loose: &Path) -> bool {
+    let name = loose.file_name().unwrap().to_str().unwrap();
+    let Ok(pack) = fs::File::open(loose.with_file_name(format!("{}_.zip", &name[..name.len() - 1]))) else {
+        return false;
+    };
+    let mut pack = zip::ZipArchive::new(pack).unwrap();
+    let is_there = pack.by_name(name).is_ok();
+    assert!(!is_there || !loose.exists(), "{name} is twice there");
+    is_there
 }

@@ -63,7 +63,7 @@ fn assert_synced(steps: &[Done], folder: &Path, after: usize, before: usize) {
 fn every_folder_of_the_tree_is_durable_before_the_version_says_so() {
     let scratch = Scratch::made(MajorVersion::Flat);
     let steps = steps_of(&scratch, |writer| {
-        writer.migrate(&mut |_| ControlFlow::Continue(())).unwrap();
+        writer.migrate(MajorVersion::Tree, &mut |_| ControlFlow::Continue(())).unwrap();
     });
     let committed = position(&steps, &Done::Committed("major version"));
     let tree = scratch.at("revisions.inprogress");
@@ -109,7 +109,7 @@ fn a_body_is_durable_under_its_name_before_its_row_is() {
         let committed = position(&steps, &Done::Committed("revisions"));
         let named = steps.iter().position(|step| matches!(step, Done::Renamed(..))).unwrap();
         let Done::Renamed(from, to) = &steps[named] else { panic!("not a rename") };
-        assert!(from.starts_with(scratch.at("tmp")), "{from:?}");
+        assert!(from.starts_with(scratch.at("varve.tmp")), "{from:?}");
         assert_synced(&steps, from, 0, named);
         assert_synced(&steps, to.parent().unwrap(), named, committed);
         for (at, step) in steps.iter().enumerate() {

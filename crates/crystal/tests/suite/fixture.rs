@@ -28,8 +28,8 @@ impl Scratch {
 
     /// A project as `made` makes it, made once and copied.
     pub(crate) fn made(version: MajorVersion) -> Self {
-        static MADE: [OnceLock<Scratch>; 2] = [OnceLock::new(), OnceLock::new()];
-        let made = &MADE[usize::from(version == MajorVersion::Tree)];
+        static MADE: [OnceLock<Scratch>; 3] = [OnceLock::new(), OnceLock::new(), OnceLock::new()];
+        let made = &MADE[usize::from(version.number() - 1)];
         let original = made.get_or_init(|| {
             let scratch = Self::empty();
             make(&scratch.path, version);

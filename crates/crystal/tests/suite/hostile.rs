@@ -18,7 +18,7 @@ fn made(version: MajorVersion) -> Scratch {
     Scratch::made(version)
 }
 
-/// Asks everything that can be asked without writing.
+/// Calls every reading function.
 fn ask_everything(project: &Project) {
     let _ = project.info();
     let _ = project.verify(VerifyOptions { check_database: true, read_bodies: true }, &mut |_| {});
@@ -65,7 +65,7 @@ fn wrong_types_huge_and_negative_ids_are_answered() {
 }
 
 #[test]
-fn views_triggers_and_virtual_tables_do_not_stand_in() {
+fn views_triggers_and_virtual_tables_are_not_accepted_as_tables() {
     let endless =
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS id, 'x' AS url FROM n";
     for stand_in in [
@@ -129,7 +129,7 @@ fn links_among_bodies_are_refused_and_lead_nowhere() {
     drop(project);
     // A migration moves the link itself out of the way, and never what it leads to.
     let mut writer = ProjectWriter::open(&flat.path).unwrap();
-    writer.migrate(&mut |_| std::ops::ControlFlow::Continue(())).unwrap();
+    writer.migrate(MajorVersion::Tree, &mut |_| std::ops::ControlFlow::Continue(())).unwrap();
     assert!(flat.at("salvage/1").is_symlink());
     assert_eq!(fs::read(&other).unwrap(), b"not yours");
 
@@ -140,7 +140,9 @@ fn links_among_bodies_are_refused_and_lead_nowhere() {
     assert!(refused(&project, 1));
     drop(project);
 
-    for name in ["tmp", "revisions", "database.sqlite", "salvage", "icons", "revisions.inprogress"] {
+    for name in
+        ["tmp", "varve.tmp", "revisions", "database.sqlite", "salvage", "icons", "revisions.inprogress"]
+    {
         let scratch = made(MajorVersion::Tree);
         let _ = fs::remove_dir_all(scratch.at(name));
         let _ = fs::remove_file(scratch.at(name));

@@ -12,6 +12,7 @@ mod made;
 mod migrating;
 mod opening;
 mod other_kinds;
+mod packing;
 mod reading;
 mod saving;
 mod stuck;

@@ -9,7 +9,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use varve_crystal::{
-    Error, MajorVersion, OpenOptions, Project, ProjectWriter, RevisionId, Watcher, tree_path,
+    DownloadOutcome, Error, MajorVersion, NewRevision, OpenOptions, Project, ProjectWriter, RevisionId,
+    Watcher, tree_path,
 };
 
 use crate::checklist::{Made, assert_acceptable};
@@ -36,17 +37,17 @@ fn stop_before(step: usize) -> (Watcher, Arc<AtomicUsize>) {
     (watcher, count)
 }
 
-/// Opens and migrates, stopped before a step. Says whether it came to its end.
+/// Opens and migrates, stopped before a step. Returns whether the migration was finished.
 fn migrate_until(path: &Path, step: usize) -> bool {
     let options = OpenOptions { watcher: Some(stop_before(step).0), ..OpenOptions::default() };
     let done = ProjectWriter::open_with(path, options)
-        .and_then(|mut writer| writer.migrate(&mut |_| ControlFlow::Continue(())));
+        .and_then(|mut writer| writer.migrate(MajorVersion::Tree, &mut |_| ControlFlow::Continue(())));
     done.is_ok()
 }
 
 fn migrate_to_the_end(path: &Path) {
     let mut writer = ProjectWriter::open(path).unwrap();
-    writer.migrate(&mut |_| ControlFlow::Continue(())).unwrap();
+    writer.migrate(MajorVersion::Tree, &mut |_| ControlFlow::Continue(())).unwrap();
     writer.close().unwrap();
 }
 
@@ -156,7 +157,7 @@ fn a_database_step_of_the_migration_is_all_or_nothing() {
     let mut writer =
         ProjectWriter::open_with(&scratch.path, OpenOptions { watcher: Some(watcher), ..Default::default() })
             .unwrap();
-    writer.migrate(&mut |_| ControlFlow::Continue(())).unwrap_err();
+    writer.migrate(MajorVersion::Tree, &mut |_| ControlFlow::Continue(())).unwrap_err();
     drop(writer);
     assert_eq!(Project::open(&scratch.path).unwrap().version(), MajorVersion::Flat);
     assert!(scratch.at("revisions.inprogress").is_dir());
@@ -167,7 +168,7 @@ fn a_database_step_of_the_migration_is_all_or_nothing() {
 fn a_stopped_migration_is_resumed_by_the_next_open() {
     let scratch = flat_project();
     let mut writer = ProjectWriter::open(&scratch.path).unwrap();
-    let stopped = writer.migrate(&mut |_| ControlFlow::Break(()));
+    let stopped = writer.migrate(MajorVersion::Tree, &mut |_| ControlFlow::Break(()));
     assert!(matches!(stopped, Err(Error::Interrupted { .. })));
     writer.close().unwrap();
     assert_nothing_lost(&scratch.path, "broken off");
@@ -178,7 +179,7 @@ fn a_stopped_migration_is_resumed_by_the_next_open() {
     };
     let options = OpenOptions { on_progress: Some(&mut on_progress), ..Default::default() };
     let writer = ProjectWriter::open_with(&scratch.path, options).unwrap();
-    assert_eq!(writer.report().resumed_migration, Some(IDS.len() as u64 + 1));
+    assert_eq!(writer.report().resumed_migration.unwrap().moved, IDS.len() as u64 + 1);
     writer.close().unwrap();
     let last = told.last().unwrap();
     assert_eq!((last.moved, last.expected), (IDS.len() as u64 + 1, 0x100_0000));
@@ -201,7 +202,11 @@ fn a_migrated_fixture_is_the_one_that_crystal_migrated() {
     assert_acceptable(&scratch.path, Made::ByCrystal);
     let before = files(&scratch.path);
     assert_eq!(
-        ProjectWriter::open(&scratch.path).unwrap().migrate(&mut |_| ControlFlow::Continue(())).unwrap(),
+        ProjectWriter::open(&scratch.path)
+            .unwrap()
+            .migrate(MajorVersion::Tree, &mut |_| ControlFlow::Continue(()))
+            .unwrap()
+            .moved,
         0
     );
     assert_eq!(files(&scratch.path).keys().collect::<Vec<_>>(), before.keys().collect::<Vec<_>>());
@@ -213,7 +218,7 @@ fn ids_past_the_tree_keep_a_project_flat() {
     scratch.sql("INSERT INTO resource_revision (id, resource_id, error, metadata) VALUES (1152921504606846976, 1, 'null', 'null')");
     fs::write(scratch.at("revisions/1152921504606846976"), "far").unwrap();
     let mut writer = ProjectWriter::open(&scratch.path).unwrap();
-    let refused = writer.migrate(&mut |_| ControlFlow::Continue(()));
+    let refused = writer.migrate(MajorVersion::Tree, &mut |_| ControlFlow::Continue(()));
     assert!(matches!(refused, Err(Error::TooManyRevisions { id: 1_152_921_504_606_846_976, .. })));
     assert!(!scratch.at("revisions.inprogress").exists());
     assert_eq!(writer.body_length(RevisionId(1 << 60)).unwrap(), Some(3));
@@ -224,13 +229,42 @@ fn a_reader_keeps_the_bodies_where_they_are() {
     let scratch = flat_project();
     let mut writer = ProjectWriter::open(&scratch.path).unwrap();
     let reader = Project::open(&scratch.path).unwrap();
-    assert!(matches!(writer.migrate(&mut |_| ControlFlow::Continue(())), Err(Error::InUse { .. })));
+    assert!(matches!(
+        writer.migrate(MajorVersion::Tree, &mut |_| ControlFlow::Continue(())),
+        Err(Error::InUse { .. })
+    ));
     assert!(!scratch.at("revisions.inprogress").exists());
     assert_eq!(bodies(&reader), made_bodies());
     drop(reader);
-    writer.migrate(&mut |_| ControlFlow::Continue(())).unwrap();
+    writer.migrate(MajorVersion::Tree, &mut |_| ControlFlow::Continue(())).unwrap();
     assert_eq!(writer.version(), MajorVersion::Tree);
     assert_eq!(bodies(&writer), made_bodies());
+}
+
+/// Crystal migrates a project of version 1 when it opens it, also while a capture writes to it.
+#[test]
+fn a_writer_follows_a_crystal_that_migrates_the_project_under_it() {
+    let scratch = Scratch::made(MajorVersion::Flat);
+    let mut writer = ProjectWriter::open(&scratch.path).unwrap();
+    let page = writer.resources().next().unwrap().unwrap().id;
+    let add = |writer: &mut ProjectWriter, bytes: &[u8]| {
+        let mut body = writer.begin_body().unwrap();
+        io::Write::write_all(&mut body, bytes).unwrap();
+        let outcome = DownloadOutcome::Fetched { metadata: None, body };
+        let new = NewRevision { id: None, resource: page, request_cookie: None, outcome };
+        writer.add_revision(new).unwrap().get()
+    };
+    let mut expected = made_bodies();
+    expected.insert(add(&mut writer, b"before"), b"before".to_vec());
+    // Crystal has listed the rows.
+    fs::create_dir(scratch.at("revisions.inprogress")).unwrap();
+    expected.insert(add(&mut writer, b"during"), b"during".to_vec());
+    open_like_crystal(&scratch.path, usize::MAX).unwrap();
+    expected.insert(add(&mut writer, b"after"), b"after".to_vec());
+    assert_eq!((writer.version(), bodies(&writer)), (MajorVersion::Tree, expected.clone()));
+    writer.close().unwrap();
+    assert_acceptable(&scratch.path, Made::ByUs);
+    assert_eq!(bodies(&Project::open(&scratch.path).unwrap()), expected);
 }
 
 proptest! {

@@ -56,7 +56,7 @@ fn an_older_schema_gets_what_it_lacks_as_from_crystal() {
         ]
     );
     assert_eq!(writer.version(), MajorVersion::Flat);
-    writer.migrate(&mut |_| ControlFlow::Continue(())).unwrap();
+    writer.migrate(MajorVersion::Tree, &mut |_| ControlFlow::Continue(())).unwrap();
     writer.close().unwrap();
     assert_acceptable(&scratch.path, Made::ByCrystal);
     assert_eq!(files(&scratch.at("revisions")), files(&golden.at("revisions")));
@@ -128,7 +128,7 @@ fn a_queued_move_to_packs_is_read_as_it_is() {
 }
 
 #[test]
-fn bodies_in_what_was_to_be_deleted_are_rescued() {
+fn bodies_in_a_folder_marked_for_deletion_are_rescued() {
     let Some(scratch) = lab("lab-v2") else { return };
     let body = scratch.at("revisions/000/000/000/000/001");
     let content = fs::read(&body).unwrap();

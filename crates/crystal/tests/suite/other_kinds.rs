@@ -36,6 +36,7 @@ const NAMES: &[&str] = &[
     "revisions.inprogress",
     "revisions.inprogress/000",
     "tmp",
+    "varve.tmp",
     "tmp/left.body",
     "tmp/revisions",
     "tmp/revisions/1",
@@ -92,8 +93,9 @@ const WRITE: Operation = ("write", |path| {
     writer.add_revision(NewRevision { id, resource, request_cookie: None, outcome })?;
     writer.close()
 });
-const MIGRATE: Operation =
-    ("migrate", |path| ProjectWriter::open(path)?.migrate(&mut |_| ControlFlow::Continue(())).map(drop));
+const MIGRATE: Operation = ("migrate", |path| {
+    ProjectWriter::open(path)?.migrate(MajorVersion::Tree, &mut |_| ControlFlow::Continue(())).map(drop)
+});
 const SAVE_AS: Operation = ("save as", |path| {
     let target = path.with_file_name("copy.crystalproj");
     Project::open(path)?.save_as(target, SaveAsOptions::default()).map(drop)
@@ -195,7 +197,7 @@ fn copying_stays_inside() {
     assert_nothing_outside(&SAVE_AS);
 }
 
-/// What a message says: the path and the kind that was found there.
+/// A message has the path and the kind that was found there.
 #[test]
 fn another_kind_is_named_in_the_error() {
     for (name, kind) in [("database.sqlite-wal", "named pipe"), ("varve.lock", "folder"), ("tmp", "socket")] {

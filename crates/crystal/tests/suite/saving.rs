@@ -23,6 +23,7 @@ fn a_copy_is_complete_in_every_state_of_the_original() {
             fs::create_dir(scratch.at("my notes")).unwrap();
             fs::write(scratch.at("my notes/a.txt"), "mine").unwrap();
             fs::write(scratch.at("tmp/half.body"), "half").unwrap();
+            fs::create_dir(scratch.at("varve.tmp")).unwrap();
             let before = files(&scratch.path);
             let target = Scratch::empty();
             let project = Project::open_on(&scratch.path, medium).unwrap();
@@ -34,7 +35,11 @@ fn a_copy_is_complete_in_every_state_of_the_original() {
             assert_tables(&copy, &expected, &[]);
             assert_eq!(bodies(&copy), (expected_bodies(&expected), vec![]), "{name}");
             assert_eq!(fs::read(target.at("my notes/a.txt")).unwrap(), b"mine");
-            assert!(!target.at("tmp/half.body").exists() && !target.at("varve.lock").exists());
+            assert!(
+                !target.at("tmp/half.body").exists()
+                    && !target.at("varve.lock").exists()
+                    && !target.at("varve.tmp").exists()
+            );
         }
     }
 }

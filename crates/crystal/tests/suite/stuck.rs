@@ -10,8 +10,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use varve_crystal::{
-    DatabaseReadMode, Error, MajorVersion, OpenOptions, Project, ProjectWriter, RevisionId, SaveAsOptions,
-    VerifyOptions, Watcher, tree_path,
+    DatabaseReadMode, MajorVersion, MigrationStage, OpenOptions, PendingMigration, Project, ProjectWriter,
+    RevisionId, SaveAsOptions, VerifyOptions, Watcher, tree_path,
 };
 
 use crate::checklist::{Made, assert_acceptable};
@@ -57,7 +57,7 @@ fn commit_torn_and_emptied() -> Scratch {
     scratch
 }
 
-/// Somebody asked for a migration, which Crystal does by making the folder; it has not begun.
+/// A migration was requested, which Crystal records by creating the folder, and has not begun.
 fn migration_queued() -> Scratch {
     half_migrated(0)
 }
@@ -90,7 +90,7 @@ const STATES: [State; 6] = [
     ("old folder in the way", old_folder_in_the_way),
 ];
 
-/// Every body that lies anywhere in a project's folder, by how often: those in `salvage` as well.
+/// The number of copies of every body in a project's folder, with those in `salvage`.
 fn contents(scratch: &Scratch) -> BTreeMap<Vec<u8>, usize> {
     let mut found = BTreeMap::new();
     for (_, bytes) in files(&scratch.path).into_iter().filter(|(path, _)| is_body(path)) {
@@ -131,7 +131,7 @@ fn each_state_is_completed_by_migrating() {
         let scratch = make();
         let before = contents(&scratch);
         let mut writer = ProjectWriter::open(&scratch.path).unwrap();
-        writer.migrate(&mut |_| ControlFlow::Continue(())).unwrap();
+        writer.migrate(MajorVersion::Tree, &mut |_| ControlFlow::Continue(())).unwrap();
         writer.close().unwrap();
         assert_eq!(contents(&scratch), before, "{state}");
         assert_whole(&scratch, state);
@@ -164,7 +164,10 @@ fn each_state_survives_a_stop_at_every_step_of_its_completion() {
             drop(ProjectWriter::open_with(&scratch.path, options));
             assert_eq!(contents(&scratch), before, "{state}, after {steps} steps");
             assert_eq!(bodies(&Project::open(&scratch.path).unwrap()), made_bodies(), "{state}, {steps}");
-            ProjectWriter::open(&scratch.path).unwrap().migrate(&mut |_| ControlFlow::Continue(())).unwrap();
+            ProjectWriter::open(&scratch.path)
+                .unwrap()
+                .migrate(MajorVersion::Tree, &mut |_| ControlFlow::Continue(()))
+                .unwrap();
             assert_whole(&scratch, state);
             if !was_stopped.load(Ordering::SeqCst) {
                 assert!(steps > 0, "{state}: nothing was stopped");
@@ -188,18 +191,24 @@ fn stop_after(steps: usize) -> (Watcher, Arc<AtomicBool>) {
     (watcher, stopped)
 }
 
-/// A move to packs was asked for: the marker is set, and nothing is packed.
+/// A move to packs was requested: the marker is set, and nothing is packed.
 #[test]
-fn a_queued_move_to_packs_is_read_and_refused_for_writing() {
+fn a_queued_move_to_packs_is_read_and_completed_by_the_next_writer() {
     let scratch = Scratch::made(MajorVersion::Tree);
     set_version(&scratch, 3);
     scratch.sql("INSERT INTO project_property VALUES ('major_version_old', '2')");
     let before = files(&scratch.path);
     let project = Project::open(&scratch.path).unwrap();
     assert_eq!((project.version(), bodies(&project)), (MajorVersion::Packed, made_bodies()));
+    let queued = PendingMigration { to: MajorVersion::Packed, stage: MigrationStage::Queued };
+    assert_eq!(project.quick_info().unwrap().migration, Some(queued));
     drop(project);
-    assert!(matches!(ProjectWriter::open(&scratch.path), Err(Error::NotWritten { version: 3, .. })));
     assert_eq!(files(&scratch.path), before);
+    let writer = ProjectWriter::open(&scratch.path).unwrap();
+    assert_eq!(writer.report().resumed_migration.unwrap().moved, 11);
+    assert_eq!((writer.pending_migration().unwrap(), bodies(&writer)), (None, made_bodies()));
+    writer.close().unwrap();
+    assert_acceptable(&scratch.path, Made::ByUs);
 }
 
 /// A project whose last row is only in the log, as a killed program leaves it; with the log's index
@@ -270,7 +279,7 @@ fn an_empty_log_does_not_prevent_opening() {
     }
 }
 
-/// Somebody left the database in the mode that has a log, and took the log away when it was empty.
+/// A database in WAL mode whose empty log was removed.
 #[test]
 fn a_database_that_is_used_with_a_log_gets_none_from_a_reader() {
     let scratch = Scratch::made(MajorVersion::Tree);

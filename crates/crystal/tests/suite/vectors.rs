@@ -1,4 +1,4 @@
-//! The vectors that the original's own functions gave, asked of whole projects.
+//! Test vectors from the functions of the original program, applied to whole projects.
 
 use std::path::PathBuf;
 use varve_core::alias::{Alias, Aliases};

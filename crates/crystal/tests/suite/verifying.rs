@@ -32,7 +32,7 @@ fn intact_fixtures_have_no_findings() {
 }
 
 #[test]
-fn states_are_findings_and_older_schemas_are_reported() {
+fn unfinished_states_are_findings_and_older_schemas_are_reported() {
     let Some(scratch) = lab("lab-v1-migration-interrupted") else { return };
     assert_eq!(findings(&Project::open(&scratch.path).unwrap()), [ProjectFinding::MigrationUnfinished]);
     let scratch = lab("lab-v1-oldschema").unwrap();
@@ -254,8 +254,8 @@ fn an_older_schema_is_reported_and_is_not_a_finding() {
     assert_eq!((verified.findings, reported.len()), (0, 2), "{reported:?}");
 }
 
-/// Several things are wrong with one row, or with one file: each thing is reported once, and what is
-/// found after the repair is what the repair left.
+/// Several things are wrong with one row, or with one file: each thing is reported once, and what
+/// is found after the repair is what the repair left.
 #[cfg(unix)]
 #[test]
 fn repair_reports_each_thing_once_and_leaves_only_what_it_says() {

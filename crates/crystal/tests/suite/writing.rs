@@ -55,7 +55,7 @@ fn refusal<T>(result: Result<T, Error>) -> ChangeRefusal {
 
 #[test]
 fn new_projects_are_what_crystal_would_make() {
-    for version in [MajorVersion::Flat, MajorVersion::Tree] {
+    for version in [MajorVersion::Flat, MajorVersion::Tree, MajorVersion::Packed] {
         let scratch = Scratch::empty();
         let bare = scratch.path.with_extension("");
         let writer = ProjectWriter::create(&bare, CreateOptions { version, watcher: None }).unwrap();
@@ -68,17 +68,11 @@ fn new_projects_are_what_crystal_would_make() {
         let again = ProjectWriter::create(&scratch.path, CreateOptions::default());
         assert!(matches!(again, Err(Error::Exists { .. })));
     }
-    let scratch = Scratch::empty();
-    let packed = CreateOptions { version: MajorVersion::Packed, watcher: None };
-    assert!(matches!(
-        ProjectWriter::create(&scratch.path, packed),
-        Err(Error::NotWritten { version: 3, .. })
-    ));
 }
 
 #[test]
-fn revisions_are_kept_with_their_bodies_in_both_layouts() {
-    for version in [MajorVersion::Flat, MajorVersion::Tree] {
+fn revisions_are_kept_with_their_bodies_in_all_layouts() {
+    for version in [MajorVersion::Flat, MajorVersion::Tree, MajorVersion::Packed] {
         let scratch = Scratch::empty();
         let mut writer =
             ProjectWriter::create(&scratch.path, CreateOptions { version, watcher: None }).unwrap();
@@ -99,7 +93,7 @@ fn revisions_are_kept_with_their_bodies_in_both_layouts() {
         assert_eq!((found.keys().copied().collect::<Vec<_>>(), missing), (vec![1, 3, 4], vec![]));
         let flat = scratch.at("revisions/1").is_file();
         let tree = scratch.at("revisions/000/000/000/000/001").is_file();
-        assert_eq!((flat, tree), (version == MajorVersion::Flat, version == MajorVersion::Tree));
+        assert_eq!((flat, tree), (version == MajorVersion::Flat, version != MajorVersion::Flat));
         writer.close().unwrap();
         assert_acceptable(&scratch.path, Made::ByUs);
     }
@@ -148,9 +142,9 @@ fn a_revision_that_cannot_be_kept_leaves_nothing() {
     assert_eq!(refused, ChangeRefusal::Unknown { what: "resource", id: 99 });
     assert_eq!(writer.newest_revision().unwrap(), None);
     assert_eq!(files(&scratch.at("revisions")).len(), 0);
-    assert_eq!(fs::read_dir(scratch.at("tmp")).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(scratch.at("varve.tmp")).unwrap().count(), 0);
     drop(body(&writer, b"never kept"));
-    assert_eq!(fs::read_dir(scratch.at("tmp")).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(scratch.at("varve.tmp")).unwrap().count(), 0);
 }
 
 #[test]
@@ -209,7 +203,7 @@ fn a_given_id_is_kept_and_a_bad_one_refused() {
 }
 
 #[test]
-fn roots_are_one_for_each_resource_and_their_groups_lose_them() {
+fn a_resource_has_one_root_and_groups_lose_a_deleted_source() {
     let (scratch, mut writer) = created();
     let root = writer.add_root("", "HTTP://A.example#top").unwrap();
     assert_eq!(writer.resource(root.resource).unwrap().unwrap().url, "http://a.example/");
@@ -265,7 +259,7 @@ fn groups_have_patterns_of_their_own_and_sources_that_are_there() {
 }
 
 #[test]
-fn aliases_are_folders_and_lead_where_they_say() {
+fn aliases_need_trailing_slashes_and_replace_url_prefixes() {
     let (scratch, mut writer) = created();
     let alias = writer.add_alias("http://old.example/", "http://new.example/", false).unwrap();
     writer.add_alias("http://live.example/", "https://live.example/", true).unwrap();
@@ -371,7 +365,7 @@ fn a_project_is_rebuilt_row_by_row_and_body_by_body() {
 }
 
 #[test]
-fn texts_that_no_revision_has_are_refused() {
+fn invalid_json_of_a_revision_is_refused() {
     let (_scratch, mut writer) = created();
     let page = writer.add_resource("http://a.example/").unwrap().id;
     let mut verbatim = |error: &str, metadata: &str, with_body: bool| {

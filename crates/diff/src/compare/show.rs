@@ -2,10 +2,10 @@
 
 use super::{BinaryBody, BodyComparison, BodySimilarity, CaptureComparison, DomBody, TextBody};
 use crate::headers::{HeaderDiff, RedactedSide};
-use crate::nodes::{NodeChange, NodeChangeKind};
+use crate::nodes::{NodeChange, NodeChangeKind, NodeSort};
 use crate::noise::NoiseRule;
 use crate::text::html::{self, DiffPage, DiffRow, Table};
-use crate::text::{BodyDiff, ChunkKind, DiffChunk, DiffView, Hunk, LineChange, unified_changes};
+use crate::text::{BodyDiff, ChunkKind, ChunkPart, DiffChunk, DiffView, Hunk, LineChange, unified_changes};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use varve_core::headers::REDACTED_VALUE;
@@ -149,8 +149,13 @@ impl CaptureComparison<'_> {
     }
 
     fn page<'p>(&'p self, title: &'p str, all: bool) -> DiffPage<'p> {
-        let tables = vec![self.header_table(all), self.node_table(all), self.chunk_table()];
-        DiffPage { title, base: &self.base_id, head: &self.head_id, notes: self.notes(all), tables }
+        let (notes, tables) = (self.notes(), self.tables(all));
+        DiffPage { title, base: &self.base_id, head: &self.head_id, notes, tables }
+    }
+
+    /// The changes that are not lines: headers, nodes, and chunks by letters.
+    pub fn tables(&self, all: bool) -> Vec<Table> {
+        vec![self.header_table(all), self.node_table(all), self.chunk_table()]
     }
 
     /// For each change of the body the rule that explains it.
@@ -175,7 +180,7 @@ impl CaptureComparison<'_> {
     }
 
     /// Sentences about facts that lines and tables do not show.
-    pub fn notes(&self, all: bool) -> Vec<String> {
+    pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         match &self.body {
             BodyComparison::Same => notes.push("The bodies are the same, byte for byte.".to_owned()),
@@ -200,16 +205,16 @@ impl CaptureComparison<'_> {
             // The caller knows why they were not read.
             BodyComparison::Letters(_) | BodyComparison::Unread => {}
         }
-        notes.extend(self.note_of_noise(all));
+        notes.extend(self.note_of_noise());
         notes
     }
 
-    fn note_of_noise(&self, all: bool) -> Option<String> {
+    fn note_of_noise(&self) -> Option<String> {
         let rules = || self.body_noise().iter().flatten().chain(self.header_noise.values());
         let names: Vec<&str> = rules().collect::<BTreeSet<_>>().into_iter().map(|rule| rule.name()).collect();
-        let done = if all { "marked" } else { "left out" };
-        let told = || format!("{} {done} as noise: {}.", count(rules().count(), "change"), names.join(", "));
-        (!names.is_empty()).then(told)
+        let number = rules().count();
+        let verb = if number == 1 { "is" } else { "are" };
+        (number > 0).then(|| format!("{} {verb} noise: {}.", count(number, "change"), names.join(", ")))
     }
 
     fn header_table(&self, all: bool) -> Table {
@@ -254,11 +259,10 @@ impl CaptureComparison<'_> {
         let BodyComparison::Letters(diff) = &self.body else { return Table::default() };
         let row = |(number, chunk): (usize, &DiffChunk)| {
             let (place, text) = (chunk_place(number, chunk), chunk.content.clone());
+            let what = chunk.kind.word().to_owned();
             match chunk.kind {
-                ChunkKind::Removed => {
-                    DiffRow { what: "removed".to_owned(), place, from: text, ..DiffRow::default() }
-                }
-                _ => DiffRow { what: "added".to_owned(), place, to: text, ..DiffRow::default() },
+                ChunkKind::Removed => DiffRow { what, place, from: text, ..DiffRow::default() },
+                _ => DiffRow { what, place, to: text, ..DiffRow::default() },
             }
         };
         Table { title: "Chunks".to_owned(), rows: diff.chunks.iter().enumerate().map(row).collect() }
@@ -268,7 +272,11 @@ impl CaptureComparison<'_> {
         let BodyComparison::Dom(dom) = &self.body else { return Table::default() };
         let row = |(change, rule): (&NodeChange, &Option<NoiseRule>)| {
             let [from, to] = change.quoted().map(|side| side.unwrap_or_default().into_owned());
-            let (what, place) = (name_of(&change.what), change.selector.clone());
+            let place = match &change.content {
+                Some(content) => format!("{}: {content}", change.place()),
+                None => change.place(),
+            };
+            let what = change.what.chunk_kind().word().to_owned();
             DiffRow { what, place, from, to, noise: rule.map(|rule| rule.to_string()) }
         };
         Table { title: "Nodes".to_owned(), rows: dom.shown(all).map(row).collect() }
@@ -323,26 +331,36 @@ impl DomBody {
     }
 }
 
-/// A node in the documented form: inserted and removed nodes as HTML, other changes as a sentence.
+/// A node in the documented form: added and removed nodes with their HTML, changed nodes with the
+/// values of both sides, moved nodes with their HTML and both places.
 fn node_chunk(change: &NodeChange, rule: Option<NoiseRule>) -> DiffChunk {
-    let [from, to] = change.quoted();
-    let (from, to) = (from.as_deref(), to.as_deref());
-    let or_nothing = |value: Option<&str>| value.unwrap_or_default().to_owned();
-    let (kind, content) = match &change.what {
-        NodeChangeKind::Inserted => (ChunkKind::Added, or_nothing(to)),
-        NodeChangeKind::Removed => (ChunkKind::Removed, or_nothing(from)),
-        NodeChangeKind::Moved => (ChunkKind::Modified, format!("moved from {}", or_nothing(from))),
-        NodeChangeKind::Text => (ChunkKind::Modified, format!("{} → {}", or_nothing(from), or_nothing(to))),
-        NodeChangeKind::Attribute(name) => {
-            let side =
-                |value: Option<&str>| value.map_or_else(|| "none".to_owned(), |value| format!("\"{value}\""));
-            (ChunkKind::Modified, format!("{name}: {} → {}", side(from), side(to)))
+    let [before, after] = change.quoted().map(|side| side.map(|text| text.into_owned()));
+    let kind = change.what.chunk_kind();
+    let chunk = match kind {
+        ChunkKind::Added => DiffChunk::new(kind, after.unwrap_or_default()),
+        ChunkKind::Removed => DiffChunk::new(kind, before.unwrap_or_default()),
+        ChunkKind::Changed | ChunkKind::Moved => {
+            let content = change.content.clone().unwrap_or_default();
+            DiffChunk { before, after, ..DiffChunk::new(kind, content) }
         }
     };
-    // In its own field, because the text of a page may look the same.
-    let moved_from = (change.what == NodeChangeKind::Moved).then(|| change.from.clone()).flatten();
+    let attribute = match &change.what {
+        NodeChangeKind::Attribute(name) => Some(name.clone()),
+        _ => None,
+    };
     let (path, noise) = (Some(change.selector.clone()), rule.map(|rule| rule.to_string()));
-    DiffChunk { path, noise, moved_from, ..DiffChunk::new(kind, content) }
+    DiffChunk { path, part: part_of(change), attribute, noise, ..chunk }
+}
+
+/// The part of its element that a change is about.
+const fn part_of(change: &NodeChange) -> Option<ChunkPart> {
+    match (&change.what, change.sort) {
+        (NodeChangeKind::Attribute(_), _) => Some(ChunkPart::Attribute),
+        (NodeChangeKind::Tag, _) => Some(ChunkPart::Tag),
+        (_, NodeSort::Comment) => Some(ChunkPart::Comment),
+        (NodeChangeKind::Text, _) | (_, NodeSort::Text) => Some(ChunkPart::Text),
+        (_, NodeSort::Element) => None,
+    }
 }
 
 /// The number of a chunk, and its offset in its side.
@@ -352,21 +370,12 @@ pub fn chunk_place(number: usize, chunk: &DiffChunk) -> String {
 }
 
 fn binary_chunk(from: &BinaryBody, to: &BinaryBody) -> DiffChunk {
-    DiffChunk::new(ChunkKind::Modified, format!("binary: {} → {}", weigh(from), weigh(to)))
+    let (before, after) = (Some(weigh(from)), Some(weigh(to)));
+    DiffChunk { before, after, ..DiffChunk::new(ChunkKind::Changed, "") }
 }
 
 fn weigh(bytes: &BinaryBody) -> String {
     format!("{} bytes sha256:{}", bytes.length, bytes.id)
-}
-
-fn name_of(what: &NodeChangeKind) -> String {
-    match what {
-        NodeChangeKind::Inserted => "inserted".to_owned(),
-        NodeChangeKind::Removed => "removed".to_owned(),
-        NodeChangeKind::Moved => "moved".to_owned(),
-        NodeChangeKind::Text => "text".to_owned(),
-        NodeChangeKind::Attribute(name) => format!("attribute {name}"),
-    }
 }
 
 /// Why a page cannot be compared by nodes.

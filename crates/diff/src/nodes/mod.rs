@@ -1,21 +1,24 @@
-//! The diff of two trees: inserted, removed, moved and changed nodes.
+//! The diff of two trees: added, removed, moved and changed nodes.
 //!
-//! Both trees are compared as sequences of subtrees in document order, which pairs all equal
-//! subtrees. Then, from the root down, the unpaired children of paired nodes are paired by name, id
-//! and content: elements with changed attributes or content, and texts. The other nodes were
-//! inserted or removed. A subtree that was removed at one place and inserted unchanged at another
-//! has moved, and so has one that changed its order among its siblings.
+//! Equal subtrees are paired first, in document order. Then, from the leaves up, elements are
+//! paired that are around the same content. Then, from the root down, the unpaired children of
+//! paired nodes are paired: by id, by similarity, and by role. The other nodes were added or
+//! removed. A subtree that was removed at one place and added unchanged at another has moved, and
+//! so has an element with a unique id, and one that changed its order among its siblings.
 //!
 //! White space between blocks is ignored. Inside of a line, and in `pre` and `textarea`, it counts.
 //!
 //! Owns the pairing and its report. Does not know noise or how changes are shown.
 
+mod alignment;
 mod pairs;
 mod quote;
 mod report;
+mod siblings;
+mod similarity;
 mod spaces;
 
-pub use report::{NodeChange, NodeChangeKind};
+pub use report::{NodeChange, NodeChangeKind, NodeSort};
 
 use pairs::NodePairs;
 use varve_page::dom::{HtmlTree, TreeCut};
@@ -46,7 +49,7 @@ impl DomDiff {
             return Self { changes: Vec::new(), truncated: true, cut };
         }
         let pairs = NodePairs::find(base, head);
-        let mut changes = report::report(base, head, &pairs);
+        let mut changes = report::report(base, head, &pairs, MAX_NODE_CHANGES + 1);
         let truncated = pairs.truncated || changes.len() > MAX_NODE_CHANGES;
         changes.truncate(MAX_NODE_CHANGES);
         Self { changes, truncated, cut }
@@ -76,11 +79,11 @@ mod tests {
         let base = "<title>Old</title><nav><a href=/a>A</a></nav><p id=x class=y>one</p><ul><li>1<li>2</ul><footer>end of the page</footer>";
         let head = "<title>New</title><nav><a href=/b>A</a><a href=/c>C</a></nav><footer>end of the page</footer><p id=x>one</p><ul><li>2</ul>";
         insta::assert_snapshot!(told(base, head), @"
-        text html > head > title: Old -> New
-        attribute html > body > nav > a:nth-of-type(1) href: /a -> /b
-        inserted html > body > nav > a:nth-of-type(2): <a href=\"/c\">C</a>
-        moved html > body > footer: from html > body > footer
-        attribute p#x class: y -> nothing
+        changed html > head > title: Old -> New
+        changed attribute href of html > body > nav > a:nth-of-type(1): /a -> /b
+        added html > body > nav > a:nth-of-type(2): <a href=\"/c\">C</a>
+        moved html > body > footer: from html > body > footer /* after <ul><li>1</li><li>2</li></ul> */ to html > body > footer /* after <nav><a href=\"/b\">A</a><a href=\"/c\">C</a></nav> */: <footer>end of the page</footer>
+        changed attribute class of p#x: y -> nothing
         removed html > body > ul > li:nth-of-type(1): <li>1</li>
         ");
     }
@@ -89,8 +92,8 @@ mod tests {
     fn attributes_keep_their_prefixes() {
         let base = "<svg><a xlink:href=a href=b>x</a></svg>";
         insta::assert_snapshot!(told(base, "<svg><a xlink:href=b href=a>x</a></svg>"), @"
-        attribute html > body > svg > a xlink:href: a -> b
-        attribute html > body > svg > a href: b -> a
+        changed attribute xlink:href of html > body > svg > a: a -> b
+        changed attribute href of html > body > svg > a: b -> a
         ");
         assert_eq!(
             told("<svg xmlns=http://www.w3.org/2000/svg>", "<svg xmlns=http://www.w3.org/2000/svg>"),
@@ -106,13 +109,13 @@ mod tests {
     }
 
     #[test]
-    fn a_wrapper_is_one_insertion() {
+    fn a_wrapper_is_one_addition() {
         let base = "<body><h1>Title</h1><p>one</p><p>two</p>";
         let head = "<body><div class=w><h1>Title</h1><p>one</p><p>two</p></div>";
-        insta::assert_snapshot!(told(base, head), @r#"inserted html > body > div: <div class="w">…</div>"#);
+        insta::assert_snapshot!(told(base, head), @r#"added html > body > div: <div class="w">…</div>"#);
         insta::assert_snapshot!(told(head, base), @r#"removed html > body > div: <div class="w">…</div>"#);
         let new = "<body><div class=w><h1>Title</h1><p>one</p><b>new</b><p>two</p></div>";
-        insta::assert_snapshot!(told(base, new), @r#"inserted html > body > div: <div class="w">…<b>new</b>…</div>"#);
+        insta::assert_snapshot!(told(base, new), @r#"added html > body > div: <div class="w">…<b>new</b>…</div>"#);
     }
 
     /// A list of news, with the times that such lists show.
@@ -124,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn moved_list_items_are_not_inserted_ones() {
+    fn moved_list_items_are_not_added_ones() {
         let list = |names: &[&str]| {
             let items = names.iter().map(|name| format!("<li><a href=/{name}>{name}</a></li>"));
             format!("<ul>{}</ul>", items.collect::<String>())
@@ -132,8 +135,8 @@ mod tests {
         let base = list(&["Apple", "Banana", "Cherry", "Date"]);
         let head = list(&["Zero", "Apple", "Cherry", "Banana", "Date"]);
         insta::assert_snapshot!(told(&base, &head), @r#"
-        inserted html > body > ul > li:nth-of-type(1): <li><a href="/Zero">Zero</a></li>
-        moved html > body > ul > li:nth-of-type(4): from html > body > ul > li:nth-of-type(2)
+        added html > body > ul > li:nth-of-type(1): <li><a href="/Zero">Zero</a></li>
+        moved html > body > ul > li:nth-of-type(4): from html > body > ul > li:nth-of-type(2) to html > body > ul > li:nth-of-type(4): <li><a href="/Banana">Banana</a></li>
         "#);
     }
 
@@ -142,14 +145,14 @@ mod tests {
         let base = news(&[("a", "1h"), ("b", "2h"), ("c", "3h"), ("d", "4h")]);
         let head = news(&[("x", "1m"), ("a", "1h"), ("b", "2h"), ("c", "3h")]);
         insta::assert_snapshot!(told(&base, &head), @r#"
-        inserted html > body > ul > li:nth-of-type(1): <li><div><a href="/x">x happened</a> <span>1m ago</span></div></li>
+        added html > body > ul > li:nth-of-type(1): <li><div><a href="/x">x happened</a> <span>1m ago</span></div></li>
         removed html > body > ul > li:nth-of-type(4): <li><div><a href="/d">d happened</a> <span>4h ago</span></div></li>
         "#);
         // The times of those that stay are others, and they are still the same items.
         let later = news(&[("x", "9m"), ("a", "5h"), ("b", "6h"), ("c", "7h")]);
         let told = told(&base, &later);
         let kinds: Vec<_> = told.lines().map(|line| line.split(' ').next().unwrap()).collect();
-        assert_eq!(kinds, ["inserted", "text", "text", "text", "removed"], "{told}");
+        assert_eq!(kinds, ["added", "changed", "changed", "changed", "removed"], "{told}");
         assert!(!told.contains("attribute"), "no item became another: {told}");
     }
 
@@ -158,12 +161,15 @@ mod tests {
         let base = "<main>old words</main><p>one</p><p>two</p>";
         let head = "<p>one</p><p>two</p><main>new words</main>";
         assert!(
-            told(base, head).contains("text html > body > main: old words -> new words"),
+            told(base, head).contains("changed html > body > main: old words -> new words"),
             "{}",
             told(base, head)
         );
         let renamed = told("<p>a<div class=x>b</div><p>c", "<p>a<div class=y>B</div><p>c");
-        assert!(renamed.contains("attribute") && renamed.contains("text"), "{renamed}");
+        insta::assert_snapshot!(renamed, @"
+        changed attribute class of html > body > div: x -> y
+        changed html > body > div: b -> B
+        ");
     }
 
     #[test]
@@ -173,14 +179,14 @@ mod tests {
 
     #[test]
     fn visible_white_space_is_a_change() {
-        insta::assert_snapshot!(told("<p><b>a</b> <b>b</b>", "<p><b>a</b><b>b</b>"), @"text html > body > p > b:nth-of-type(2): a b -> ab");
+        insta::assert_snapshot!(told("<p><b>a</b> <b>b</b>", "<p><b>a</b><b>b</b>"), @"changed html > body > p > b:nth-of-type(2): a b -> ab");
         insta::assert_snapshot!(told("<p>one <img src=x>two", "<p>one<img src=x> two"), @"
-        text html > body > p > img: one <img> -> one<img>
-        text html > body > p: <img>two -> <img> two
+        changed html > body > p > img: one <img> -> one<img>
+        changed html > body > p: <img>two -> <img> two
         ");
         assert_eq!(
             told("<textarea>\n\n a</textarea>", "<textarea>a</textarea>"),
-            "text html > body > textarea: \n a -> a\n"
+            "changed html > body > textarea: \n a -> a\n"
         );
         for (base, head) in [
             ("<p>one<i>two</i>", "<p>one <i>two</i>"),
@@ -221,6 +227,22 @@ mod tests {
         assert!(!diff.changes.is_empty() && diff.changes.len() <= MAX_NODE_CHANGES);
         let diff = DomDiff::between(&HtmlTree::parse(""), &HtmlTree::parse(&head.repeat(2)));
         assert!(diff.truncated && diff.changes.len() == MAX_NODE_CHANGES);
+    }
+
+    #[test]
+    fn pairing_by_similarity_is_bounded() {
+        // Items that all share words, in a gap that is aligned whole.
+        let item =
+            |n: usize, word: &str| format!("<li>{word} {} of {} and {word} {}</li>", n % 17, n % 5, n % 3);
+        let list = |count: usize, word: &str| (0..count).map(|n| item(n, word)).collect::<String>();
+        let between =
+            |base: &str, head: &str| DomDiff::between(&HtmlTree::parse(base), &HtmlTree::parse(head));
+        assert!(!between(&list(300, "boat"), &list(310, "boats")).changes.is_empty());
+        // Equal siblings beside edited ones, at every depth.
+        let nested = |word: &str| format!("<div><i>x</i>{word}<i>x</i>").repeat(200);
+        assert_eq!(between(&nested("<b>1</b>"), &nested("<b>2</b>")).changes.len(), 200);
+        // More children than are aligned.
+        assert!(!between(&list(1500, "one"), &list(1500, "two")).changes.is_empty());
     }
 
     #[test]

@@ -3,23 +3,53 @@
 use super::pairs::{NodePairs, is_visible};
 use super::quote::MAX_QUOTED_BYTES;
 use super::spaces::InlineSpaces;
+use crate::text::ChunkKind;
 use std::fmt;
 use varve_page::dom::{HtmlTree, NodeData, Selectors};
+
+/// Maximum length of the HTML that names a moved node, and of that of its neighbour.
+const MAX_MOVED_BYTES: usize = 200;
+const MAX_NEIGHBOUR_BYTES: usize = 60;
 
 /// The kind of change of a node.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NodeChangeKind {
-    /// It was inserted.
-    Inserted,
+    /// It was added.
+    Added,
     /// It was removed.
     Removed,
     /// It moved.
     Moved,
     /// Its text changed.
     Text,
+    /// The name of the element changed, and its content stayed.
+    Tag,
     /// An attribute was added, removed or changed.
     Attribute(String),
+}
+
+impl NodeChangeKind {
+    /// The kind of the chunk that reports it.
+    pub const fn chunk_kind(&self) -> ChunkKind {
+        match self {
+            Self::Added => ChunkKind::Added,
+            Self::Removed => ChunkKind::Removed,
+            Self::Moved => ChunkKind::Moved,
+            Self::Text | Self::Tag | Self::Attribute(_) => ChunkKind::Changed,
+        }
+    }
+}
+
+/// The sort of a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NodeSort {
+    /// An element.
+    Element,
+    /// A text, which has no selector.
+    Text,
+    /// A comment or the doctype, which have no selector either.
+    Comment,
 }
 
 /// A change of one node.
@@ -27,53 +57,70 @@ pub enum NodeChangeKind {
 pub struct NodeChange {
     /// The kind of change.
     pub what: NodeChangeKind,
+    /// The sort of the node.
+    pub sort: NodeSort,
     /// The CSS selector of the element in the head, or in the base if it was removed. For text, of
     /// the element around it.
     pub selector: String,
-    /// The old text or value, or HTML up to a maximum. For a moved node, its old selector.
+    /// The old text or value, or HTML up to a maximum. For a moved node, its old place.
     pub from: Option<String>,
-    /// The new text, value or HTML.
+    /// The new text, value or HTML. For a moved node, its new place.
     pub to: Option<String>,
+    /// For a moved node, the beginning of its HTML.
+    pub content: Option<String>,
     /// The node in the base.
     pub base: Option<usize>,
     /// The node in the head.
     pub head: Option<usize>,
-    /// For an inserted or removed node, the partner of its parent on the other side.
+    /// For an added or removed node, the partner of its parent on the other side.
     pub(crate) parent_there: Option<usize>,
 }
 
 impl NodeChange {
-    /// The word for the kind of change in reports.
-    pub const fn word(&self) -> &'static str {
-        match self.what {
-            NodeChangeKind::Inserted => "added",
-            NodeChangeKind::Removed => "removed",
-            NodeChangeKind::Moved => "moved",
-            NodeChangeKind::Text | NodeChangeKind::Attribute(_) => "changed",
+    /// The selector, with the part of the element that the change is about.
+    pub fn place(&self) -> String {
+        let selector = &self.selector;
+        match (&self.what, self.sort) {
+            (NodeChangeKind::Attribute(name), _) => format!("attribute {name} of {selector}"),
+            (NodeChangeKind::Tag, _) => format!("tag of {selector}"),
+            (NodeChangeKind::Text, _) | (_, NodeSort::Element) => selector.clone(),
+            (_, NodeSort::Text) => format!("text in {selector}"),
+            (_, NodeSort::Comment) => format!("comment in {selector}"),
         }
     }
 }
 
 impl fmt::Display for NodeChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { what, selector, from, to, .. } = self;
-        let (from, to) = (from.as_deref().unwrap_or("nothing"), to.as_deref().unwrap_or("nothing"));
-        match what {
-            NodeChangeKind::Inserted => write!(f, "inserted {selector}: {to}"),
-            NodeChangeKind::Removed => write!(f, "removed {selector}: {from}"),
-            NodeChangeKind::Moved => write!(f, "moved {selector}: from {from}"),
-            NodeChangeKind::Text => write!(f, "text {selector}: {from} -> {to}"),
-            NodeChangeKind::Attribute(name) => write!(f, "attribute {selector} {name}: {from} -> {to}"),
+        let (word, place) = (self.what.chunk_kind().word(), self.place());
+        let side = |side: &'_ Option<String>| side.clone().unwrap_or_else(|| "nothing".to_owned());
+        let (from, to) = (side(&self.from), side(&self.to));
+        match self.what.chunk_kind() {
+            ChunkKind::Added => write!(f, "{word} {place}: {to}"),
+            ChunkKind::Removed => write!(f, "{word} {place}: {from}"),
+            ChunkKind::Changed => write!(f, "{word} {place}: {from} -> {to}"),
+            ChunkKind::Moved => {
+                write!(
+                    f,
+                    "{word} {place}: from {from} to {to}: {}",
+                    self.content.as_deref().unwrap_or_default()
+                )
+            }
         }
     }
 }
 
-/// All changes, in the order of the head, removed nodes last.
-pub(super) fn report(base: &HtmlTree, head: &HtmlTree, pairs: &NodePairs) -> Vec<NodeChange> {
+/// The changes in the order of the head, removed nodes last, and at least `most` if there are more.
+pub(super) fn report(base: &HtmlTree, head: &HtmlTree, pairs: &NodePairs, most: usize) -> Vec<NodeChange> {
+    let mut moved = [vec![false; base.nodes().len()], vec![false; head.nodes().len()]];
+    for (from, to) in &pairs.moved {
+        (moved[0][*from], moved[1][*to]) = (true, true);
+    }
     let mut reporter = NodeReporter {
         base,
         head,
         pairs,
+        moved,
         base_paths: Selectors::of(base),
         head_paths: Selectors::of(head),
         base_spaces: InlineSpaces::of(base),
@@ -82,9 +129,15 @@ pub(super) fn report(base: &HtmlTree, head: &HtmlTree, pairs: &NodePairs) -> Vec
     };
     for place in 1..head.nodes().len() {
         reporter.head_node(place);
+        if reporter.changes.len() >= most {
+            return reporter.changes;
+        }
     }
     for place in 1..base.nodes().len() {
         reporter.base_node(place);
+        if reporter.changes.len() >= most {
+            break;
+        }
     }
     reporter.changes
 }
@@ -93,6 +146,8 @@ struct NodeReporter<'t> {
     base: &'t HtmlTree,
     head: &'t HtmlTree,
     pairs: &'t NodePairs,
+    /// For each node of the base and of the head, whether it is the root of a moved subtree.
+    moved: [Vec<bool>; 2],
     base_paths: Selectors<'t>,
     head_paths: Selectors<'t>,
     base_spaces: InlineSpaces,
@@ -105,8 +160,8 @@ impl NodeReporter<'_> {
         match self.pairs.of_head[place] {
             Some(partner) => self.pair(partner, place),
             None if is_visible(self.head, place) && self.is_top(self.head, &self.pairs.of_head, place) => {
-                let to = Some(outer_html(self.head, place, &self.pairs.of_head));
-                self.tell(NodeChangeKind::Inserted, None, Some(place), None, to);
+                let to = Some(self.head_html(place));
+                self.tell(NodeChangeKind::Added, None, Some(place), None, to);
             }
             None => {}
         }
@@ -115,20 +170,28 @@ impl NodeReporter<'_> {
     fn base_node(&mut self, place: usize) {
         let gone = self.pairs.of_base[place].is_none() && is_visible(self.base, place);
         if gone && self.is_top(self.base, &self.pairs.of_base, place) {
-            let from = Some(outer_html(self.base, place, &self.pairs.of_base));
+            let from = Some(self.base_html(place));
             self.tell(NodeChangeKind::Removed, Some(place), None, from, None);
         }
     }
 
-    /// Whether no node above was inserted or removed with it.
+    fn base_html(&self, place: usize) -> String {
+        outer_html(self.base, place, &self.pairs.of_base, &self.moved[0])
+    }
+
+    fn head_html(&self, place: usize) -> String {
+        outer_html(self.head, place, &self.pairs.of_head, &self.moved[1])
+    }
+
+    /// Whether no node above was added or removed with it.
     fn is_top(&self, tree: &HtmlTree, partners: &[Option<usize>], place: usize) -> bool {
         partners[tree.nodes()[place].parent].is_some()
     }
 
     fn pair(&mut self, base: usize, head: usize) {
-        if self.pairs.moved.binary_search_by_key(&head, |(_, head)| *head).is_ok() {
-            let from = Some(self.base_paths.path(base));
-            self.tell(NodeChangeKind::Moved, Some(base), Some(head), from, None);
+        if self.moved[1][head] {
+            let [from, to] = self.places(base, head).map(Some);
+            self.tell(NodeChangeKind::Moved, Some(base), Some(head), from, to);
         }
         let (from, to) = (&self.base.nodes()[base], &self.head.nodes()[head]);
         match (&from.data, &to.data) {
@@ -141,18 +204,31 @@ impl NodeReporter<'_> {
             | (NodeData::Doctype(one), NodeData::Doctype(other))
                 if one != other =>
             {
-                let (from, to) = (
-                    outer_html(self.base, base, &self.pairs.of_base),
-                    outer_html(self.head, head, &self.pairs.of_head),
-                );
+                let (from, to) = (self.base_html(base), self.head_html(head));
                 self.tell(NodeChangeKind::Text, Some(base), Some(head), Some(from), Some(to));
             }
-            (NodeData::Element(_, from), NodeData::Element(_, to)) if from != to => {
-                self.attributes(base, head, from, to)
+            (NodeData::Element(name, from), NodeData::Element(other, to)) => {
+                if name != other {
+                    let [from, to] = [name, other].map(|name| Some(format!("<{name}>")));
+                    self.tell(NodeChangeKind::Tag, Some(base), Some(head), from, to);
+                }
+                if from != to {
+                    self.attributes(base, head, from, to);
+                }
             }
             _ => {}
         }
         self.space(base, head);
+    }
+
+    /// The old and the new place of a moved node: by position, because an id moves with its
+    /// element. If that is the same text, each place has its preceding sibling as well.
+    fn places(&self, base: usize, head: usize) -> [String; 2] {
+        let (from, to) = (self.base_paths.position(base), self.head_paths.position(head));
+        if from != to {
+            return [from, to];
+        }
+        [from + &preceding(self.base, base), to + &preceding(self.head, head)]
     }
 
     /// Reports white space that was added or removed before a node.
@@ -194,24 +270,61 @@ impl NodeReporter<'_> {
         from: Option<String>,
         to: Option<String>,
     ) {
-        let selector = match (base, head) {
-            (_, Some(head)) => self.head_paths.path(head),
-            (Some(base), None) => self.base_paths.path(base),
-            (None, None) => String::new(),
+        let (selector, data) = match (base, head) {
+            (_, Some(head)) => (self.head_paths.path(head), &self.head.nodes()[head].data),
+            (Some(base), None) => (self.base_paths.path(base), &self.base.nodes()[base].data),
+            (None, None) => return,
+        };
+        let sort = match data {
+            NodeData::Text(_) => NodeSort::Text,
+            NodeData::Comment(_) | NodeData::Doctype(_) => NodeSort::Comment,
+            NodeData::Element(..) | NodeData::Document => NodeSort::Element,
         };
         let parent_there = match (base, head) {
             (None, Some(head)) => self.pairs.of_head[self.head.nodes()[head].parent],
             (Some(base), None) => self.pairs.of_base[self.base.nodes()[base].parent],
             _ => None,
         };
-        self.changes.push(NodeChange { what, selector, from, to, base, head, parent_there });
+        let is_moved = what == NodeChangeKind::Moved;
+        let content = head.filter(|_| is_moved).map(|head| self.head.outer_html(head, MAX_MOVED_BYTES));
+        let content = content.map(|html| html.trim().to_owned());
+        self.changes.push(NodeChange { what, sort, selector, from, to, content, base, head, parent_there });
     }
 }
 
-/// A subtree as HTML, without the elements in it that are on both sides: a new element around
-/// existing content does not insert that content. An ellipsis at the end shows that it was cut.
-fn outer_html(tree: &HtmlTree, place: usize, partners: &[Option<usize>]) -> String {
-    let stayed = |inner: usize| partners[inner].is_some() && tree.nodes()[inner].name().is_some();
+/// The preceding sibling of a node, as a comment behind its selector.
+fn preceding(tree: &HtmlTree, place: usize) -> String {
+    match sibling_before(tree, place) {
+        Some(before) => {
+            let html = tree.outer_html(before, MAX_NEIGHBOUR_BYTES);
+            format!(" /* after {} */", html.trim().replace("*/", "* /"))
+        }
+        None => " /* first */".to_owned(),
+    }
+}
+
+/// The visible sibling before a node: the child of its parent around the node before it.
+fn sibling_before(tree: &HtmlTree, place: usize) -> Option<usize> {
+    let (nodes, parent) = (tree.nodes(), tree.nodes()[place].parent);
+    let mut before = place - 1;
+    while before != parent {
+        while nodes[before].parent != parent {
+            before = nodes[before].parent;
+        }
+        if is_visible(tree, before) {
+            return Some(before);
+        }
+        before -= 1;
+    }
+    None
+}
+
+/// A subtree as HTML, without the elements in it that are on both sides, and without what moved: a
+/// new element around existing content does not add that content. An ellipsis at the end shows that
+/// it was cut.
+fn outer_html(tree: &HtmlTree, place: usize, partners: &[Option<usize>], moved: &[bool]) -> String {
+    let stayed =
+        |inner: usize| moved[inner] || partners[inner].is_some() && tree.nodes()[inner].name().is_some();
     let html = tree.outer_html_without(place, MAX_QUOTED_BYTES, stayed);
     if html.len() <= MAX_QUOTED_BYTES {
         html

@@ -99,12 +99,11 @@ impl<'t> AdChanges<'t> {
 
     /// The innermost slot of the base around a change, if it is in a slot of the head as well.
     fn slot_around(&self, change: &NodeChange) -> Option<usize> {
-        // An inserted or removed node must be inside of a slot, and not be one itself; and a script
+        // An added or removed node must be inside of a slot, and not be one itself; and a script
         // is no slot.
         let is_script = |tree: &HtmlTree, node: usize| tree.nodes()[node].name() == Some("script");
         let own = |tree: &HtmlTree, node: usize| {
-            !matches!(change.what, NodeChangeKind::Inserted | NodeChangeKind::Removed)
-                && !is_script(tree, node)
+            !matches!(change.what, NodeChangeKind::Added | NodeChangeKind::Removed) && !is_script(tree, node)
         };
         let around = |tree: &'t HtmlTree, node: Option<usize>, is_known: &dyn Fn(usize) -> bool| {
             let (place, is_within) = match node {
@@ -121,7 +120,7 @@ impl<'t> AdChanges<'t> {
         around(self.base, change.base, &|_| true)
     }
 
-    /// Whether words changed or were inserted or removed.
+    /// Whether words changed or were added or removed.
     fn has_words(&self, change: &NodeChange) -> bool {
         let says = |(tree, node): (&HtmlTree, Option<usize>)| {
             node.is_some_and(|node| {
@@ -133,7 +132,7 @@ impl<'t> AdChanges<'t> {
         match &change.what {
             NodeChangeKind::Attribute(name) => ["alt", "aria-label", "title"].contains(&name.as_str()),
             NodeChangeKind::Text => true,
-            NodeChangeKind::Inserted | NodeChangeKind::Removed | NodeChangeKind::Moved => {
+            NodeChangeKind::Added | NodeChangeKind::Removed | NodeChangeKind::Moved | NodeChangeKind::Tag => {
                 [(self.base, change.base), (self.head, change.head)].into_iter().any(says)
             }
         }
@@ -193,9 +192,10 @@ fn is_harmless(tree: &HtmlTree, place: usize, what: &NodeChangeKind, named: &Nam
         NodeChangeKind::Text | NodeChangeKind::Moved => {
             !is_active(tree, place, node.end) && whole.iter().all(is_shown)
         }
-        NodeChangeKind::Inserted | NodeChangeKind::Removed => {
+        NodeChangeKind::Added | NodeChangeKind::Removed => {
             whole.iter().all(|inner| may_be(inner, None, named))
         }
+        NodeChangeKind::Tag => false,
     };
     is_quiet && is_shown(&tree.nodes()[node.parent]) && !is_active(tree, node.parent, node.parent + 1)
 }
@@ -221,7 +221,7 @@ fn names_something(text: &str) -> bool {
         || text.match_indices('.').any(is_inner_dot)
 }
 
-/// Whether a node may be as it is on this side: with a changed attribute, or inserted or removed.
+/// Whether a node may be as it is on this side: with a changed attribute, or added or removed.
 fn may_be(node: &TreeNode, changed: Option<&str>, named: &NamedOrigins<'_>) -> bool {
     let element = node.name().unwrap_or_default();
     // A frame without an address shows what a script writes into it, and there are no permissions

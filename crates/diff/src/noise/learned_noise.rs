@@ -66,7 +66,7 @@ impl Volatile {
     /// Learns from the nodes of two captures taken together.
     pub fn learn_nodes(&mut self, changes: &[NodeChange]) {
         for change in changes {
-            if let (Some(from), Some(to)) = (&change.from, &change.to) {
+            if let Some((from, to)) = changed_values(change) {
                 self.learn(from, to);
             }
             self.places.insert((change.selector.clone(), change.what.clone()));
@@ -121,8 +121,7 @@ impl Volatile {
 
     /// Whether a changed node is one that differs in every capture.
     pub(super) fn explains_node(&self, base: &HtmlTree, head: &HtmlTree, change: &NodeChange) -> bool {
-        let by_skeleton =
-            || matches!((&change.from, &change.to), (Some(from), Some(to)) if self.explains(from, to));
+        let by_skeleton = || changed_values(change).is_some_and(|(from, to)| self.explains(from, to));
         let known = self.places.contains(&(change.selector.clone(), change.what.clone()));
         known && (!runs(base, head, change) || by_skeleton())
     }
@@ -142,6 +141,16 @@ impl Volatile {
     }
 }
 
+/// The old and the new value of a text or an attribute. A moved node has places instead of values.
+fn changed_values(change: &NodeChange) -> Option<(&str, &str)> {
+    match &change.what {
+        NodeChangeKind::Text | NodeChangeKind::Attribute(_) => {
+            Some((change.from.as_deref()?, change.to.as_deref()?))
+        }
+        NodeChangeKind::Added | NodeChangeKind::Removed | NodeChangeKind::Moved | NodeChangeKind::Tag => None,
+    }
+}
+
 /// Whether the changed content runs, loads or sends something.
 fn runs(base: &HtmlTree, head: &HtmlTree, change: &NodeChange) -> bool {
     let (tree, node) = match (change.head, change.base) {
@@ -155,7 +164,7 @@ fn runs(base: &HtmlTree, head: &HtmlTree, change: &NodeChange) -> bool {
                 || is_active_attribute(name, tree.nodes()[node].attribute(name).unwrap_or_default())
         }
         NodeChangeKind::Text => is_active(tree, tree.nodes()[node].parent, tree.nodes()[node].parent + 1),
-        NodeChangeKind::Inserted | NodeChangeKind::Removed | NodeChangeKind::Moved => {
+        NodeChangeKind::Added | NodeChangeKind::Removed | NodeChangeKind::Moved | NodeChangeKind::Tag => {
             is_active(tree, node, tree.nodes()[node].end)
         }
     }

@@ -1,8 +1,8 @@
 //! Lines that are known by the lines around them, because too little of them stays: `<b>17</b>`.
 //!
-//! Such a line is stored with as many neighbouring lines as are needed to identify it uniquely on the
-//! page. The place of a line says nothing about what runs or loads, so the gaps of its
-//! skeleton must be in text that readers see.
+//! Such a line is stored with as many neighbouring lines as are needed to identify it uniquely on
+//! the page. The place of a line says nothing about what runs or loads, so the gaps of its skeleton
+//! must be in text that readers see.
 
 use super::document::{SourceDocument, SourceKind};
 use super::skeleton::{Skeleton, bare};
@@ -26,8 +26,8 @@ pub(super) struct LinePlace {
 }
 
 impl LinePlace {
-    /// The place of a line of two captures taken together. `None` if several lines are alike with all lines around
-    /// them, or if too many lines were read.
+    /// The place of a line of two captures taken together. `None` if several lines are alike with
+    /// all lines around them, or if too many lines were read.
     pub(super) fn find(
         skeleton: Skeleton,
         captures: [DocumentLines<'_>; 2],

@@ -1,7 +1,7 @@
 //! Which changed nodes are noise.
 //!
 //! A changed text or attribute is written as a fragment of HTML on both sides, and the fragments
-//! are [compared](super::explain). Nodes that were inserted, removed or moved are noise only in the
+//! are [compared](super::explain). Nodes that were added, removed or moved are noise only in the
 //! slot of an advertisement, or at a place that was learned.
 
 use super::ad_content::AdChanges;
@@ -85,7 +85,7 @@ fn explain_change(
             explain_after_words((base, from, &old), (head, to, &new), is_worded, swapped)
         }
         NodeChangeKind::Attribute(name) => explain_attribute(base, head, (from, to), name, swapped),
-        NodeChangeKind::Inserted | NodeChangeKind::Removed | NodeChangeKind::Moved => None,
+        NodeChangeKind::Added | NodeChangeKind::Removed | NodeChangeKind::Moved | NodeChangeKind::Tag => None,
     }
 }
 

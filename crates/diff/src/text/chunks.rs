@@ -1,6 +1,9 @@
 //! Diffs as JSON: `{base_id, head_id, chunks: [{type, content, path?}]}` for a body, and the row
 //! that holds many pages.
 //!
+//! Lines, words and whole nodes are `added` or `removed` with their `content`. A node that changed
+//! or moved has the two sides in fields of their own, `before` and `after`.
+//!
 //! There are two forms of a row. The published one is a flat `{body_diff, headers_diff}`. Real
 //! databases have `files`, one entry a page, and offsets in each chunk. Both are read and written,
 //! and empty fields are left out.
@@ -26,8 +29,38 @@ pub enum ChunkKind {
     Added,
     /// Only the base has it.
     Removed,
-    /// Both sides have it, changed. Only for nodes.
-    Modified,
+    /// Both sides have it, and it differs. Only for nodes and binary bodies. The original tracker
+    /// calls it `modified`.
+    #[serde(alias = "modified")]
+    Changed,
+    /// Both sides have it, at different places. Only for nodes.
+    Moved,
+}
+
+impl ChunkKind {
+    /// The word for it, in every format.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Added => "added",
+            Self::Removed => "removed",
+            Self::Changed => "changed",
+            Self::Moved => "moved",
+        }
+    }
+}
+
+/// The part of an element that a chunk is about, if it is not the whole element.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ChunkPart {
+    /// A text in it.
+    Text,
+    /// A comment in it, or the doctype of the page.
+    Comment,
+    /// Its name.
+    Tag,
+    /// An attribute.
+    Attribute,
 }
 
 /// A piece of a body that differs.
@@ -36,15 +69,24 @@ pub struct DiffChunk {
     /// Its kind.
     #[serde(rename = "type")]
     pub kind: ChunkKind,
-    /// Its text.
+    /// Its text. Empty if it changed, and has `before` and `after` instead.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub content: String,
-    /// The CSS selector of the node, if nodes were compared.
+    /// The CSS selector of the node, or of the element around it, if nodes were compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// The former CSS selector of a node that moved.
+    /// The part of the element at `path`. `None` if it is the element itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub moved_from: Option<String>,
+    pub part: Option<ChunkPart>,
+    /// The name of a changed attribute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attribute: Option<String>,
+    /// The value in the base, or the place of a moved node in the base.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+    /// The value in the head, or the place of a moved node in the head.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
     /// Its offset in the base, in bytes.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub base_start: usize,
@@ -122,18 +164,19 @@ pub struct ParseError(#[from] serde_json::Error);
 impl DiffChunk {
     /// A chunk with only a text.
     pub fn new(kind: ChunkKind, content: impl Into<String>) -> Self {
-        let content = content.into();
-        let (path, moved_from, noise) = (None, None, None);
         Self {
             kind,
-            content,
-            path,
-            moved_from,
+            content: content.into(),
+            path: None,
+            part: None,
+            attribute: None,
+            before: None,
+            after: None,
             base_start: 0,
             base_len: 0,
             head_start: 0,
             head_len: 0,
-            noise,
+            noise: None,
         }
     }
 }
@@ -279,6 +322,11 @@ mod tests {
             json.starts_with(r#"{"base_version_id":"1","head_version_id":"2","files":[{"file_path":"","#)
         );
         assert!(VersionDiff::parse("[]").is_err());
+        let modified = flat.replace("added", "modified");
+        assert_eq!(
+            VersionDiff::parse(&modified).unwrap().files[0].body_diff.chunks[0].kind,
+            ChunkKind::Changed
+        );
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! lead only to anchors of the file, there is no script, and a Content-Security-Policy forbids to
 //! load anything. Each change links to the next and the previous one, for use by keyboard.
 
-use super::unified::{DiffStyle, Hunk, HunkLine, NO_NEWLINE_NOTE};
+use super::unified::{DiffStyle, Hunk, HunkLine, LineSide, NO_NEWLINE_NOTE, side_by_side};
 use std::fmt::Write as _;
 
 /// The content around the lines.
@@ -186,50 +186,36 @@ fn write_hunk(
         *html += "</th>";
     }
     *html += "</tr>\n";
-    let mut rest = hunk.lines.as_slice();
-    while let Some(line) = rest.first() {
-        if line.style == DiffStyle::Context {
-            write_row(html, Some(line), Some(line));
-            rest = &rest[1..];
-        } else {
-            rest = write_change(html, rest);
-        }
+    for [base, head] in side_by_side(&hunk.lines) {
+        *html += "<tr>";
+        write_cell(html, base, HunkLine::base_side, "del");
+        write_cell(html, head, HunkLine::head_side, "ins");
+        *html += "</tr>\n";
     }
     *html += "</table>\n";
 }
 
-/// Writes removed lines beside the added lines that follow them, and returns the rest.
-fn write_change<'l, 'a>(html: &mut String, lines: &'l [HunkLine<'a>]) -> &'l [HunkLine<'a>] {
-    let count = |lines: &[HunkLine<'_>], style| lines.iter().take_while(|line| line.style == style).count();
-    let (removed, rest) = lines.split_at(count(lines, DiffStyle::Removed));
-    let (added, rest) = rest.split_at(count(rest, DiffStyle::Added));
-    for row in 0..removed.len().max(added.len()) {
-        write_row(html, removed.get(row), added.get(row));
-    }
-    rest
-}
-
-fn write_row(html: &mut String, base: Option<&HunkLine<'_>>, head: Option<&HunkLine<'_>>) {
-    *html += "<tr>";
-    write_cell(html, base, base.and_then(|line| line.base));
-    write_cell(html, head, head.and_then(|line| line.head));
-    *html += "</tr>\n";
-}
-
-fn write_cell(html: &mut String, line: Option<&HunkLine<'_>>, number: Option<usize>) {
-    let (Some(line), Some(number)) = (line, number) else {
+/// Writes one side of a row, with its own bytes. `mark` is the element for what differs.
+fn write_cell<'l, 'a>(
+    html: &mut String,
+    line: Option<&'l HunkLine<'a>>,
+    side: impl Fn(&'l HunkLine<'a>) -> Option<LineSide<'l>>,
+    mark: &str,
+) {
+    let Some((line, side)) = line.and_then(|line| Some((line, side(line)?))) else {
         *html += "<td class=\"number\"></td><td></td>";
         return;
     };
-    let (class, mark) = match line.style {
-        DiffStyle::Context => ("", ""),
-        DiffStyle::Removed => ("removed", "del"),
-        DiffStyle::Added => ("added", "ins"),
+    let class = match line.style {
+        DiffStyle::Context => "",
+        DiffStyle::Removed => "removed",
+        DiffStyle::Added => "added",
     };
-    let _ = write!(html, "<td class=\"number\">{number}</td><td");
+    let _ = write!(html, "<td class=\"number\">{}</td><td", side.number);
     match line.noise {
         Some(rule) => {
-            let _ = write!(html, " class=\"{class} noise\" title=\"noise: {rule}\"");
+            let space = if class.is_empty() { "" } else { " " };
+            let _ = write!(html, " class=\"{class}{space}noise\" title=\"noise: {rule}\"");
         }
         None if class.is_empty() => {}
         None => {
@@ -237,8 +223,8 @@ fn write_cell(html: &mut String, line: Option<&HunkLine<'_>>, number: Option<usi
         }
     }
     html.push('>');
-    for segment in &line.segments {
-        if segment.emphasis && !mark.is_empty() {
+    for segment in side.segments {
+        if segment.emphasis {
             element(html, mark, &segment.text);
         } else {
             escape(html, &segment.text);
@@ -247,7 +233,7 @@ fn write_cell(html: &mut String, line: Option<&HunkLine<'_>>, number: Option<usi
     if let Some(rule) = line.noise {
         let _ = write!(html, " <small>noise: {rule}</small>");
     }
-    if line.unended {
+    if side.unended {
         let _ = write!(html, "\n<small>{NO_NEWLINE_NOTE}</small>");
     }
     *html += "</td>";

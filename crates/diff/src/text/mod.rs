@@ -19,11 +19,14 @@ mod text_diff;
 mod unified;
 mod words;
 
-pub use chunks::{BinaryLengths, BodyDiff, ChunkKind, DiffChunk, ParseError, StoredPageDiff, VersionDiff};
+pub use chunks::{
+    BinaryLengths, BodyDiff, ChunkKind, ChunkPart, DiffChunk, ParseError, StoredPageDiff, VersionDiff,
+};
 pub use inline::{InlineSpan, inline};
 pub use lines::{LineOptions, TextLines};
 pub use text_diff::{LineChange, LineRun, LineRunKind, TextDiff};
 pub use unified::{
-    DiffStyle, DiffView, Hunk, HunkLine, LineSegment, NO_NEWLINE_NOTE, plain_text, unified, unified_changes,
+    BaseLine, DiffStyle, DiffView, Hunk, HunkLine, LineSegment, LineSide, NO_NEWLINE_NOTE, PrintedLine,
+    plain_text, side_by_side, unified, unified_changes,
 };
 pub use words::{TokenBudget, WordEdit, WordEdits};

@@ -125,6 +125,11 @@ impl<'a> TextDiff<'a> {
         refine(self.base.text(), self.head.text(), change.base.clone(), change.head.clone(), budget)
     }
 
+    /// One line of each side as a change.
+    pub(super) fn line_pair(&self, base: usize, head: usize) -> LineChange {
+        LineChange::of(&self.base, &self.head, base..base + 1, head..head + 1)
+    }
+
     /// Both texts as runs.
     pub fn runs(&self) -> Vec<LineRun> {
         let mut runs = Vec::with_capacity(self.changes.len() * 3 + 1);

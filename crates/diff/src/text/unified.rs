@@ -3,6 +3,10 @@
 //!
 //! Owns the selection of lines and the marks in them. Does not know colours: terminals, pages and
 //! plain files render the segments.
+//!
+//! Each side is shown with its own bytes. Noise that is left out counts as equal, so its lines may
+//! be in the context of other changes. Such a line has the text of both sides and the name of the
+//! rule.
 
 use super::chunks::MAX_CONTENT_BYTES;
 use super::text_diff::{LineChange, TextDiff};
@@ -70,8 +74,108 @@ pub struct HunkLine<'a> {
     pub segments: Vec<LineSegment<'a>>,
     /// Whether the text ends here without a line ending.
     pub unended: bool,
+    /// The line of the base, if this is context and the sides differ: by noise, or by white space
+    /// that is ignored. Then `segments` are those of the head.
+    pub base_line: Option<BaseLine<'a>>,
     /// The rule that explains its change as noise.
     pub noise: Option<&'static str>,
+}
+
+/// The line of the base where it differs from the line of the head, and counts as equal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BaseLine<'a> {
+    /// Its text.
+    pub segments: Vec<LineSegment<'a>>,
+    /// Whether the text ends here without a line ending.
+    pub unended: bool,
+}
+
+/// A line as one side has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LineSide<'l> {
+    /// Its number, from 1.
+    pub number: usize,
+    /// Its text.
+    pub segments: &'l [LineSegment<'l>],
+    /// Whether the text ends here without a line ending.
+    pub unended: bool,
+}
+
+/// A line of a hunk as `diff -u` writes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PrintedLine<'l> {
+    /// The first character.
+    pub sign: char,
+    /// What it is. A line that differs by noise alone is context with the sign of its side.
+    pub style: DiffStyle,
+    /// Its text.
+    pub segments: &'l [LineSegment<'l>],
+    /// Whether the text ends here without a line ending.
+    pub unended: bool,
+    /// The rule that explains its change as noise.
+    pub noise: Option<&'static str>,
+}
+
+impl HunkLine<'_> {
+    /// The line as the base has it.
+    pub fn base_side(&self) -> Option<LineSide<'_>> {
+        let number = self.base?;
+        Some(match &self.base_line {
+            Some(BaseLine { segments, unended }) => LineSide { number, segments, unended: *unended },
+            None => LineSide { number, segments: &self.segments, unended: self.unended },
+        })
+    }
+
+    /// The line as the head has it.
+    pub fn head_side(&self) -> Option<LineSide<'_>> {
+        Some(LineSide { number: self.head?, segments: &self.segments, unended: self.unended })
+    }
+
+    /// The line in a unified diff. Context that differs by noise is two lines, one for each side.
+    pub fn printed(&self) -> impl Iterator<Item = PrintedLine<'_>> {
+        let (style, noise) = (self.style, self.noise);
+        let older = self.base_line.as_ref().filter(|_| noise.is_some());
+        let sign = match style {
+            DiffStyle::Removed => '-',
+            DiffStyle::Added => '+',
+            DiffStyle::Context => {
+                if older.is_some() {
+                    '+'
+                } else {
+                    ' '
+                }
+            }
+        };
+        let older = older.map(|BaseLine { segments, unended }| PrintedLine {
+            sign: '-',
+            style,
+            segments,
+            unended: *unended,
+            noise,
+        });
+        let own = PrintedLine { sign, style, segments: &self.segments, unended: self.unended, noise };
+        older.into_iter().chain(std::iter::once(own))
+    }
+}
+
+/// The lines of a hunk in rows of two columns, the base and the head: removed lines are beside the
+/// added lines that follow them.
+pub fn side_by_side<'l, 'a>(lines: &'l [HunkLine<'a>]) -> Vec<[Option<&'l HunkLine<'a>>; 2]> {
+    let mut rows = Vec::with_capacity(lines.len());
+    let mut rest = lines;
+    while let Some(line) = rest.first() {
+        if line.style == DiffStyle::Context {
+            rows.push([Some(line); 2]);
+            rest = &rest[1..];
+            continue;
+        }
+        let run = |lines: &[HunkLine<'_>], style| lines.iter().take_while(|line| line.style == style).count();
+        let (removed, others) = rest.split_at(run(rest, DiffStyle::Removed));
+        let (added, others) = others.split_at(run(others, DiffStyle::Added));
+        rows.extend((0..removed.len().max(added.len())).map(|row| [removed.get(row), added.get(row)]));
+        rest = others;
+    }
+    rows
 }
 
 /// Changes that are near each other, with the lines around them.
@@ -141,12 +245,8 @@ pub fn plain_text(hunks: &[Hunk<'_>]) -> String {
     for hunk in hunks {
         text += &hunk.title();
         text.push('\n');
-        for line in &hunk.lines {
-            text.push(match line.style {
-                DiffStyle::Context => ' ',
-                DiffStyle::Removed => '-',
-                DiffStyle::Added => '+',
-            });
+        for line in hunk.lines.iter().flat_map(HunkLine::printed) {
+            text.push(line.sign);
             text.extend(line.segments.iter().map(|segment| &*segment.text));
             if let Some(rule) = line.noise {
                 text += &format!("  # noise: {rule}");
@@ -201,14 +301,35 @@ impl<'d> HunkWriter<'d, '_, '_> {
         lines.start..lines.start + shown
     }
 
-    /// Equal lines, with the text of the head.
+    /// Equal lines.
     fn context(&mut self, lines: &mut Vec<HunkLine<'d>>, base: Range<usize>, head: usize) {
         for (step, number) in self.affordable(base).enumerate() {
-            let range = self.diff.head().range(&(head + step..head + step + 1));
-            let mut line = self.line(DiffStyle::Context, self.diff.head().text(), range, Some(&[]));
-            (line.base, line.head) = (Some(number + 1), Some(head + step + 1));
-            lines.push(line);
+            lines.push(self.context_line(number, head + step));
         }
+    }
+
+    /// A line that counts as equal, with the text of the base if that differs.
+    fn context_line(&mut self, base: usize, head: usize) -> HunkLine<'d> {
+        let pair = self.diff.line_pair(base, head);
+        let (from, to) = (self.diff.base().text(), self.diff.head().text());
+        let (old, new) = (&from[pair.base.clone()], &to[pair.head.clone()]);
+        let differ = bare(old) != bare(new) || old.ends_with('\n') != new.ends_with('\n');
+        let noise = self.hidden_change(base).filter(|_| differ).and_then(self.noise);
+        let is_marked = noise.is_some() && self.view.words;
+        let edits = if is_marked { self.diff.edits(&pair, &mut self.budget).list } else { Vec::new() };
+        let marks = |of: fn(&WordEdit) -> Range<usize>| edits.iter().map(of).collect::<Vec<_>>();
+        let (gone, come) = (marks(|edit| edit.base.clone()), marks(|edit| edit.head.clone()));
+        let older = differ.then(|| self.line(DiffStyle::Context, from, pair.base, Some(&gone)));
+        let base_line = older.map(|line| BaseLine { segments: line.segments, unended: line.unended });
+        let line = self.line(DiffStyle::Context, to, pair.head, Some(&come));
+        HunkLine { base: Some(base + 1), head: Some(head + 1), base_line, noise, ..line }
+    }
+
+    /// The change around a line of the base that is not shown.
+    fn hidden_change(&self, base: usize) -> Option<&'d LineChange> {
+        let changes = self.diff.changes();
+        let next = changes.partition_point(|change| change.base_lines.end <= base);
+        changes.get(next).filter(|change| change.base_lines.contains(&base))
     }
 
     fn change(&mut self, lines: &mut Vec<HunkLine<'d>>, change: &LineChange) {
@@ -242,8 +363,7 @@ impl<'d> HunkWriter<'d, '_, '_> {
         marked: Option<&[Range<usize>]>,
     ) -> HunkLine<'d> {
         let whole = &text[range.clone()];
-        let bare = whole.strip_suffix('\n').map_or(whole, |bare| bare.strip_suffix('\r').unwrap_or(bare));
-        let end = range.start + bare.len();
+        let end = range.start + bare(whole).len();
         let mut segments = Vec::new();
         let all = range.start..end;
         let marked = marked.unwrap_or(std::slice::from_ref(&all));
@@ -260,7 +380,8 @@ impl<'d> HunkWriter<'d, '_, '_> {
         if segments.iter().all(|segment| segment.emphasis || segment.elided) {
             segments.iter_mut().for_each(|segment| segment.emphasis = false);
         }
-        HunkLine { style, base: None, head: None, segments, unended: !whole.ends_with('\n'), noise: None }
+        let unended = !whole.ends_with('\n');
+        HunkLine { style, base: None, head: None, segments, unended, base_line: None, noise: None }
     }
 
     /// Equal text, shortened in its middle.
@@ -276,6 +397,11 @@ impl<'d> HunkWriter<'d, '_, '_> {
         let middle = |bytes| Cow::Owned(format!(" … {bytes} bytes left out; `--json` {has} … "));
         shorten(segments, text, self.view.longest.and(Some(MAX_DIFFERING_BYTES)), true, middle);
     }
+}
+
+/// A line without its line ending.
+fn bare(line: &str) -> &str {
+    line.strip_suffix('\n').map_or(line, |bare| bare.strip_suffix('\r').unwrap_or(bare))
 }
 
 /// Adds text without its middle if it is too long. `middle` returns the replacement for a number of
@@ -394,6 +520,46 @@ mod tests {
         -c
         +d
         ");
+    }
+
+    #[test]
+    fn hidden_noise_in_the_context_has_the_text_of_each_side() {
+        let base = "a\n<i nonce=one>\nb\nc\n";
+        let diff = TextDiff::between(base, "a\n<i nonce=two>\nb\nd\n", LineOptions::default());
+        let shown = diff.changes_without(|place| place == 0);
+        let hunks = unified_changes(&diff, &shown, &DiffView::default(), |_| Some("nonce"));
+        let line = &hunks[0].lines[1];
+        let text = |side: Option<LineSide<'_>>| -> String {
+            side.iter().flat_map(|side| side.segments).map(|segment| &*segment.text).collect()
+        };
+        assert_eq!(
+            (text(line.base_side()), text(line.head_side())),
+            ("<i nonce=one>".into(), "<i nonce=two>".into())
+        );
+        assert_eq!((line.style, line.noise), (DiffStyle::Context, Some("nonce")));
+        let without_rule = unified_changes(&diff, &shown, &DiffView::default(), |change| {
+            (change.base_lines.start == 1).then_some("nonce")
+        });
+        insta::assert_snapshot!(plain_text(&without_rule), @r"
+        @@ -1,4 +1,4 @@
+         a
+        -<i nonce=one>  # noise: nonce
+        +<i nonce=two>  # noise: nonce
+         b
+        -c
+        +d
+        ");
+    }
+
+    #[test]
+    fn ignored_white_space_is_that_of_each_side() {
+        let options = LineOptions { ignore_trailing_whitespace: true, ..LineOptions::default() };
+        let diff = TextDiff::between("a \nb\n", "a\nc\n", options);
+        let hunks = unified(&diff, &DiffView::default());
+        let line = &hunks[0].lines[0];
+        assert_eq!(line.base_side().unwrap().segments[0].text, "a ");
+        assert_eq!(line.head_side().unwrap().segments[0].text, "a");
+        assert!(plain_text(&hunks).starts_with("@@ -1,2 +1,2 @@\n a\n-b\n"));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Opens and closes a page in the shared browser process.
 //!
-//! Each page has a browser context of its own, so pages share no cookies, cache or storage. A page
-//! that cannot be closed makes its process unfit for further pages.
+//! Each page has a browser context of its own, so pages share no cache or storage. A page that
+//! cannot be closed makes its process unfit for further pages.
 
 use std::sync::Arc;
 use std::time::Duration;

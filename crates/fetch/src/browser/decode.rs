@@ -32,6 +32,7 @@ mod tests {
             url: "http://lake.example/".to_owned(),
             at: varve_core::Moment::from_seconds(0),
             request: Vec::new(),
+            cookie: None,
             response: response.as_bytes().to_vec().into(),
             interim: 0,
             ip: None,

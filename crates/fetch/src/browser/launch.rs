@@ -4,10 +4,12 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tokio::process::{ChildStdin, ChildStdout};
+use varve_file::TemporarySubfolder;
 
 use super::devtools_pipe::DevtoolsPipe;
 use super::running_browsers::{self, EXIT_POLL_INTERVAL, KILL_TIMEOUT};
@@ -115,13 +117,13 @@ struct ProcessGroup {
     child: Child,
     group: Pid,
     /// Removed with its content when the processes are gone.
-    profile: Option<tempfile::TempDir>,
+    profile: Option<Arc<TemporarySubfolder>>,
 }
 
 impl ProcessGroup {
     /// Starts the processes. Returns their group id and profile too.
-    fn start(options: &BrowserOptions, user_agent: &str) -> io::Result<(Self, Pid, PathBuf)> {
-        let profile = tempfile::Builder::new().prefix("browser-").tempdir_in(&options.folder)?;
+    fn start(options: &BrowserOptions, user_agent: &str) -> io::Result<(Self, Pid, Arc<TemporarySubfolder>)> {
+        let profile = Arc::new(options.folder.make_folder("browser-")?);
         let mut command = Command::new("/bin/sh");
         if let Some(temporary) = temporary_in(profile.path()) {
             command.env("TMPDIR", temporary);
@@ -136,8 +138,8 @@ impl ProcessGroup {
             .stderr(Stdio::null())
             .process_group(0)
             .spawn()?;
-        let (group, path) = (Pid::from_child(&child), profile.path().to_owned());
-        Ok((Self { child, group, profile: Some(profile) }, group, path))
+        let group = Pid::from_child(&child);
+        Ok((Self { child, group, profile: Some(Arc::clone(&profile)) }, group, profile))
     }
 
     fn open_pipe(&mut self) -> io::Result<DevtoolsPipe> {

@@ -15,6 +15,7 @@ mod decode;
 mod devtools_pipe;
 mod identity;
 mod launch;
+mod page_cookies;
 mod page_deadline;
 mod page_load;
 mod paused_request;
@@ -26,6 +27,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
+use varve_file::TemporaryFolder;
 
 pub use identity::{Identity, identify};
 pub use running_browsers::end_all;
@@ -43,7 +45,7 @@ pub struct BrowserOptions {
     /// Chromium.
     pub executable: PathBuf,
     /// A folder in which each process makes a profile, and removes it.
-    pub folder: PathBuf,
+    pub folder: TemporaryFolder,
     /// A page is loaded when it has made no request for this long.
     pub idle_time: Duration,
     /// A page that is still loading is captured as it is after this time, or after the total
@@ -61,7 +63,7 @@ pub struct BrowserOptions {
 
 impl BrowserOptions {
     /// The defaults.
-    pub fn new(executable: impl Into<PathBuf>, folder: impl Into<PathBuf>) -> Self {
+    pub fn new(executable: impl Into<PathBuf>, folder: impl Into<TemporaryFolder>) -> Self {
         Self {
             executable: executable.into(),
             folder: folder.into(),

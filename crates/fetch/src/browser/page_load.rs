@@ -12,6 +12,7 @@ use tokio::time::timeout_at;
 
 use super::browser_page::{BrowserPage, PageSession};
 use super::devtools_pipe::DevtoolsEvent;
+use super::page_cookies::{give_cookies, take_cookies};
 use super::page_deadline::PageDeadline;
 use super::paused_request::{PausedOutcome, PausedRequest};
 use super::{Browser, BrowserOptions, failed};
@@ -76,6 +77,9 @@ async fn load(
         fetched: Fetched::default(),
         first_error: None,
     };
+    let (cookies, session) = (browser.network.client.cookies(), page.session.clone());
+    let given = async { Ok(give_cookies(&session, cookies).await) };
+    deadline.within(CALL_TIMEOUT, given).await?;
     page.navigate();
     page.run().await?;
     if page.fetched.exchanges.is_empty() {
@@ -86,6 +90,12 @@ async fn load(
         });
     }
     page.render().await;
+    let taken = async { Ok(take_cookies(&session, cookies).await) };
+    if let Err(error) = deadline.within(BUSY_CALL_TIMEOUT, taken).await
+        && !deadline.has_passed()
+    {
+        page.note(format!("the cookies that scripts of the page set are not known: {error}"));
+    }
     Ok(page.fetched)
 }
 

@@ -4,11 +4,11 @@
 //! [`std::process::exit`], which runs no destructors, calls [`end_all`] first.
 
 use std::io;
-use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+use varve_file::TemporarySubfolder;
 
 /// How long the processes of a killed browser may take to exit: the kernel needs milliseconds.
 pub(super) const KILL_TIMEOUT: Duration = Duration::from_secs(2);
@@ -17,14 +17,16 @@ pub(super) const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 pub(super) const EXIT_POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// The process group and the profile of each; none after [`end_all`].
-static RUNNING: Mutex<Option<Vec<(Pid, PathBuf)>>> = Mutex::new(Some(Vec::new()));
+static RUNNING: Mutex<Option<Vec<(Pid, Arc<TemporarySubfolder>)>>> = Mutex::new(Some(Vec::new()));
 
-fn running() -> MutexGuard<'static, Option<Vec<(Pid, PathBuf)>>> {
+fn running() -> MutexGuard<'static, Option<Vec<(Pid, Arc<TemporarySubfolder>)>>> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Starts a browser and registers it, under the lock that [`end_all`] takes; none after that.
-pub(super) fn start<T>(start: impl FnOnce() -> io::Result<(T, Pid, PathBuf)>) -> Option<io::Result<T>> {
+pub(super) fn start<T>(
+    start: impl FnOnce() -> io::Result<(T, Pid, Arc<TemporarySubfolder>)>,
+) -> Option<io::Result<T>> {
     let mut running = running();
     let running = running.as_mut()?;
     Some(start().map(|(started, group, profile)| {
@@ -75,8 +77,8 @@ pub fn end_all() {
         while Instant::now() < until && is_alive(group) {
             std::thread::sleep(EXIT_POLL_INTERVAL);
         }
-        // Someone else may have removed it.
-        let _ = std::fs::remove_dir_all(profile);
+        // Another thread may have removed it.
+        let _ = profile.remove();
     }
 }
 

@@ -94,7 +94,8 @@ pub enum RequestOutcome {
     Failed,
     /// Nothing from the host: it has no address, refuses connections, or did not answer in time.
     Silent,
-    /// No response, for a reason that a retry would meet again and that says nothing about the host.
+    /// No response, for a reason that a retry would meet again and that says nothing about the
+    /// host.
     PermanentFailure,
 }
 

@@ -28,9 +28,9 @@ mod remove_tree;
 #[cfg(test)]
 mod tests;
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::{File, Permissions};
-use std::io::{self, Read, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
@@ -38,7 +38,8 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use rustix::fs::{
-    AtFlags, Mode, OFlags, fstat, linkat, mkdirat, openat, readlinkat, renameat, statat, symlinkat, unlinkat,
+    AtFlags, Mode, OFlags, RawMode, Timespec, Timestamps, UTIME_OMIT, fchmod, fstat, futimens, linkat,
+    mkdirat, openat, readlinkat, renameat, statat, symlinkat, unlinkat, utimensat,
 };
 use rustix::io::Errno;
 
@@ -138,6 +139,21 @@ impl Folder {
         }
     }
 
+    /// A new file for reading and writing that has no name and never gets one.
+    pub fn unnamed_file(&self) -> Result<File, FolderError> {
+        pending_file::create_unnamed(self)
+    }
+
+    /// Creates a folder with a name that begins with `prefix`, and returns its name. Only its owner can
+    /// access it.
+    pub fn create_folder_with_prefix(&self, prefix: &str) -> Result<OsString, FolderError> {
+        let create = |name: &OsStr| {
+            mkdirat(self.handle(), name, Mode::RWXU)
+                .map_err(|error| folder_error("create folder", &self.path.join(name), error))
+        };
+        Ok(pending_file::with_random_name(self, prefix, create)?.0)
+    }
+
     /// A new file that gets the name when it is published, complete.
     pub fn pending_file(&self, name: impl AsRef<Path>) -> Result<PendingFile, FolderError> {
         let name = self.checked_name(name.as_ref())?;
@@ -148,6 +164,15 @@ impl Folder {
     /// Replaces a regular file, or creates it, durably: at every instant there is the old file or
     /// the new one, complete. Its permissions stay.
     pub fn replace(&self, name: impl AsRef<Path>, content: &[u8]) -> Result<(), FolderError> {
+        self.replace_with(name, |file| file.write_all(content))
+    }
+
+    /// Like [`replace`](Self::replace), with what `write` writes. If it fails, the old file stays.
+    pub fn replace_with(
+        &self,
+        name: impl AsRef<Path>,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), FolderError> {
         let name = name.as_ref();
         let mut file = self.pending_file(name)?;
         let failed = |source| FolderError::Io { operation: "write", path: self.full_path(name), source };
@@ -157,7 +182,10 @@ impl Folder {
                 file.as_file().set_permissions(permissions).map_err(failed)?;
             }
         }
-        file.write_all(content).and_then(|()| file.as_file().sync_all()).map_err(failed)?;
+        let mut buffered = BufWriter::new(&mut file);
+        write(&mut buffered).and_then(|()| buffered.flush()).map_err(failed)?;
+        drop(buffered);
+        file.as_file().sync_all().map_err(failed)?;
         file.publish()?;
         self.sync(name.parent().unwrap_or(Path::new("")))
     }
@@ -196,6 +224,42 @@ impl Folder {
         self.parent_of(name)
             .and_then(|(parent, last)| mkdirat(parent, last, NEW_FOLDER_MODE))
             .map_err(|error| self.explain("create folder", name, ExpectedKind::Folder, error))
+    }
+
+    /// Creates a folder that only its owner can access. Fails with `AlreadyExists` when the name is
+    /// taken, also by a link.
+    pub fn create_private_folder(&self, name: impl AsRef<Path>) -> Result<(), FolderError> {
+        let name = self.checked_name(name.as_ref())?;
+        self.parent_of(name)
+            .and_then(|(parent, last)| mkdirat(parent, last, Mode::RWXU))
+            .map_err(|error| self.explain("create folder", name, ExpectedKind::Folder, error))
+    }
+
+    /// Creates a file for writing that only its owner can access. Fails with `AlreadyExists` when the
+    /// name is taken, also by a link.
+    pub fn create_private_file(&self, name: impl AsRef<Path>) -> Result<File, FolderError> {
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
+        self.open_file_with_mode(name.as_ref(), flags, Mode::RUSR | Mode::WUSR)
+    }
+
+    /// Sets the modification time of an entry, which is not followed if it is a link.
+    pub fn set_modified(&self, name: impl AsRef<Path>, modified: Timespec) -> Result<(), FolderError> {
+        let name = self.checked_name(name.as_ref())?;
+        let unchanged = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
+        let times = Timestamps { last_access: unchanged, last_modification: modified };
+        let changed = match name.as_os_str().is_empty() {
+            true => futimens(self.handle(), &times),
+            false => self
+                .parent_of(name)
+                .and_then(|(parent, last)| utimensat(parent, last, &times, AtFlags::SYMLINK_NOFOLLOW)),
+        };
+        changed.map_err(|error| self.explain("set the time of", name, ExpectedKind::NotFolder, error))
+    }
+
+    /// Sets the permissions of this folder.
+    pub fn set_permissions(&self, mode: u32) -> Result<(), FolderError> {
+        fchmod(self.handle(), Mode::from_raw_mode(mode as RawMode))
+            .map_err(|error| folder_error("set the permissions of", &self.path, error))
     }
 
     /// Creates a folder and those above it, and opens it. Succeeds when it exists.
@@ -379,13 +443,17 @@ impl Folder {
 
     /// Opens a file, and fails unless it is a regular one.
     fn open_file(&self, name: &Path, flags: OFlags) -> Result<File, FolderError> {
+        let mode = if flags.contains(OFlags::CREATE) { NEW_FILE_MODE } else { Mode::empty() };
+        self.open_file_with_mode(name, flags, mode)
+    }
+
+    fn open_file_with_mode(&self, name: &Path, flags: OFlags, mode: Mode) -> Result<File, FolderError> {
         let name = self.checked_name(name)?;
         if name.as_os_str().is_empty() {
             let (path, found) = (self.path.clone(), EntryKind::Folder);
             return Err(FolderError::WrongKind { path, found, expected: ExpectedKind::File });
         }
         let operation = if flags.contains(OFlags::EXCL) { "create" } else { "open" };
-        let mode = if flags.contains(OFlags::CREATE) { NEW_FILE_MODE } else { Mode::empty() };
         let opened = open_beneath(self.handle(), name, flags | SAFE_FLAGS, mode, self.resolution);
         // A file that was just created is a regular one.
         let found = |file: &OwnedFd| match flags.contains(OFlags::EXCL) {

@@ -15,7 +15,9 @@ use rustix::io::Errno;
 
 use super::{EntryKind, ExpectedKind, Folder, FolderError, folder_error};
 
-/// Hidden names tried before a collision is an error.
+/// The beginning of hidden names.
+const HIDDEN_PREFIX: &str = ".varve-";
+/// Random names tried before a collision is an error.
 const MAX_NAME_ATTEMPTS: usize = 64;
 
 /// A file that is written now and published later.
@@ -35,7 +37,7 @@ impl PendingFile {
         if let Some(file) = nameless(&folder) {
             return Ok(Self { folder, name, file, hidden: None });
         }
-        let (hidden, file) = with_hidden_name(&folder, |hidden| folder.create_new(hidden))?;
+        let (hidden, file) = with_random_name(&folder, HIDDEN_PREFIX, |hidden| folder.create_new(hidden))?;
         Ok(Self { folder, name, file, hidden: Some(hidden) })
     }
 
@@ -62,7 +64,7 @@ impl PendingFile {
         self.check_replaced()?;
         if self.hidden.is_none() {
             // A link never replaces anything, a rename does: so it has a hidden name for a moment.
-            let (hidden, ()) = with_hidden_name(&self.folder, |hidden| self.link(hidden))?;
+            let (hidden, ()) = with_random_name(&self.folder, HIDDEN_PREFIX, |hidden| self.link(hidden))?;
             self.hidden = Some(hidden);
         }
         if let Some(hidden) = &self.hidden {
@@ -125,16 +127,28 @@ impl Write for PendingFile {
     }
 }
 
-/// Calls `create` with random hidden names until one is not taken.
-fn with_hidden_name<T>(
+/// A file that is in no folder.
+pub(super) fn create_unnamed(folder: &Folder) -> Result<File, FolderError> {
+    #[cfg(target_os = "linux")]
+    if let Ok(file) = open_unnamed(folder) {
+        return Ok(file);
+    }
+    let (name, file) = with_random_name(folder, HIDDEN_PREFIX, |hidden| folder.create_new(hidden))?;
+    folder.remove(&name)?;
+    Ok(file)
+}
+
+/// Calls `create` with random names until one is not taken.
+pub(super) fn with_random_name<T>(
     folder: &Folder,
+    prefix: &str,
     mut create: impl FnMut(&OsStr) -> Result<T, FolderError>,
 ) -> Result<(OsString, T), FolderError> {
     for _ in 0..MAX_NAME_ATTEMPTS {
-        let hidden = OsString::from(format!(".varve-{:016x}", RandomState::new().build_hasher().finish()));
-        match create(&hidden) {
+        let name = OsString::from(format!("{prefix}{:016x}", RandomState::new().build_hasher().finish()));
+        match create(&name) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            created => return created.map(|value| (hidden, value)),
+            created => return created.map(|value| (name, value)),
         }
     }
     Err(folder_error("create a file in", folder.path(), Errno::EXIST))
@@ -144,10 +158,15 @@ fn with_hidden_name<T>(
 /// name later.
 #[cfg(target_os = "linux")]
 fn nameless(folder: &Folder) -> Option<File> {
+    let file = open_unnamed(folder).ok()?;
+    descriptor_path(&file).exists().then_some(file)
+}
+
+#[cfg(target_os = "linux")]
+fn open_unnamed(folder: &Folder) -> rustix::io::Result<File> {
     use rustix::fs::{Mode, OFlags, openat};
     let flags = OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC;
-    let file = File::from(openat(folder.handle(), ".", flags, Mode::from_raw_mode(0o666)).ok()?);
-    descriptor_path(&file).exists().then_some(file)
+    openat(folder.handle(), ".", flags, Mode::from_raw_mode(0o666)).map(File::from)
 }
 
 #[cfg(target_os = "linux")]

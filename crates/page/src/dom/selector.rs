@@ -47,6 +47,20 @@ impl<'t> Selectors<'t> {
         }
     }
 
+    /// The selector of a node by its position, also if it has an id. So it tells places of one
+    /// element apart.
+    pub fn position(&self, node: usize) -> String {
+        let parent = self.tree.nodes()[node].parent;
+        let is_template = |place: usize| self.tree.nodes()[place].name() == Some("template");
+        if self.tree.nodes()[node].name().is_none()
+            || parent == 0
+            || self.tree.ancestors(node).any(is_template)
+        {
+            return self.path(node);
+        }
+        format!("{} > {}", self.steps(parent, 0), self.numbered(node))
+    }
+
     /// The steps to a node from one that it is in, or from the nearest id.
     fn steps(&self, start: usize, end: usize) -> String {
         let mut steps = Vec::new();
@@ -65,14 +79,19 @@ impl<'t> Selectors<'t> {
 
     fn step(&self, place: usize) -> String {
         let node = &self.tree.nodes()[place];
-        let name = escape(node.name().unwrap_or_default());
         match node.attribute("id") {
             Some(id) if is_plain(id) && self.ids.get(&as_found(self.tree, id)) == Some(&1) => {
-                format!("{name}#{id}")
+                format!("{}#{id}", escape(node.name().unwrap_or_default()))
             }
-            _ if node.only => name,
-            _ => format!("{name}:nth-of-type({})", node.nth),
+            _ => self.numbered(place),
         }
+    }
+
+    /// The step to a node by its number.
+    fn numbered(&self, place: usize) -> String {
+        let node = &self.tree.nodes()[place];
+        let name = escape(node.name().unwrap_or_default());
+        if node.only { name } else { format!("{name}:nth-of-type({})", node.nth) }
     }
 }
 
@@ -118,6 +137,19 @@ mod tests {
         assert_eq!(path(page, "x"), "div#a > p:nth-of-type(2) > b");
         assert_eq!(path(page, "y"), "html > body > div:nth-of-type(2) > div > i\\:j");
         assert_eq!(Selectors::of(&HtmlTree::parse(page)).path(0), ":root");
+    }
+
+    #[test]
+    fn positions_have_no_id_of_their_own() {
+        let tree = HtmlTree::parse("<main id=m><p>1<p id=x>2</main>");
+        let place = tree.nodes().iter().position(|node| node.attribute("id") == Some("x")).unwrap();
+        let selectors = Selectors::of(&tree);
+        assert_eq!(
+            (selectors.path(place), selectors.position(place)),
+            ("p#x".into(), "main#m > p:nth-of-type(2)".into())
+        );
+        assert_eq!(selectors.position(place + 1), "p#x");
+        assert_eq!(selectors.position(1), "html");
     }
 
     #[test]

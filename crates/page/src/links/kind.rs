@@ -8,6 +8,8 @@ pub enum LinkFormat {
     Html,
     /// A style sheet.
     Css,
+    /// A script.
+    JavaScript,
     /// A JSON document.
     Json,
     /// A web app manifest.
@@ -16,7 +18,7 @@ pub enum LinkFormat {
     Xml,
     /// A sitemap or feed by declaration: XML, JSON or one URL a line, gzipped or not.
     Listing,
-    /// A format without links: images, scripts, archives.
+    /// A format without links: images, archives.
     Opaque,
 }
 
@@ -28,6 +30,7 @@ impl LinkFormat {
         match essence.to_ascii_lowercase().as_str() {
             "text/html" | "application/xhtml+xml" | "image/svg+xml" => Self::Html,
             "text/css" => Self::Css,
+            other if is_javascript(other) => Self::JavaScript,
             "application/manifest+json" => Self::Manifest,
             "application/json" | "text/json" | "application/feed+json" => Self::Json,
             "text/xml" | "application/xml" => Self::Xml,
@@ -58,12 +61,25 @@ impl LinkFormat {
         Some(match ending.to_ascii_lowercase().as_str() {
             "html" | "htm" | "xhtml" | "shtml" | "svg" => Self::Html,
             "css" => Self::Css,
+            "js" | "mjs" => Self::JavaScript,
             "webmanifest" => Self::Manifest,
             "json" => Self::Json,
             "xml" | "rss" | "atom" | "rdf" | "opml" => Self::Xml,
             _ => Self::Opaque,
         })
     }
+}
+
+/// Whether a media type, without parameters, is that of a script.
+pub(super) fn is_javascript(essence: &str) -> bool {
+    const JAVASCRIPT_TYPES: [&str; 5] = [
+        "text/javascript",
+        "application/javascript",
+        "application/x-javascript",
+        "text/ecmascript",
+        "application/ecmascript",
+    ];
+    JAVASCRIPT_TYPES.iter().any(|name| essence.eq_ignore_ascii_case(name))
 }
 
 #[cfg(test)]
@@ -74,6 +90,8 @@ mod tests {
     fn types_and_names() {
         assert_eq!(LinkFormat::of(Some("Text/HTML; charset=x"), "http://h/a.css"), LinkFormat::Html);
         assert_eq!(LinkFormat::of(None, "http://h/a.css?v=1"), LinkFormat::Css);
+        assert_eq!(LinkFormat::of(Some("Application/JavaScript"), "http://h/a"), LinkFormat::JavaScript);
+        assert_eq!(LinkFormat::of(None, "http://h/a.mjs"), LinkFormat::JavaScript);
         assert_eq!(LinkFormat::of(None, "http://h"), LinkFormat::Html);
         assert_eq!(LinkFormat::of(None, "http://h.css/"), LinkFormat::Html);
         assert_eq!(LinkFormat::of(Some("application/octet-stream"), "http://h/dump"), LinkFormat::Opaque);

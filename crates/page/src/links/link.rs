@@ -44,6 +44,8 @@ pub enum LinkPlace<'a> {
         /// Whether it was named by `@import`.
         import: bool,
     },
+    /// In a script of its own.
+    Script,
     /// In a JSON document.
     Member {
         /// The name of the nearest member around it; empty in a list that has none.
@@ -67,6 +69,7 @@ impl LinkPlace<'_> {
             }
             LinkPlace::Text { element } => LinkPlace::Text { element: own(element) },
             LinkPlace::Style { import } => LinkPlace::Style { import },
+            LinkPlace::Script => LinkPlace::Script,
             LinkPlace::Member { name } => LinkPlace::Member { name: own(name) },
             LinkPlace::Line => LinkPlace::Line,
             LinkPlace::Header(name) => LinkPlace::Header(name),

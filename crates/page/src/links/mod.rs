@@ -8,6 +8,7 @@
 //! | --- | --- |
 //! | `html` | pages, with the styles, scripts and linked data inside them |
 //! | `css` | style sheets |
+//! | `javascript` | scripts: the modules and workers that they name |
 //! | `json` | any JSON, web manifests, JSON feeds |
 //! | `listing` | sitemaps and feeds, in XML and text, gzipped or not |
 //! | `header` | `Location`, `Refresh`, `Link` |
@@ -18,6 +19,7 @@ pub(crate) mod css;
 pub(crate) mod emit;
 mod header;
 mod html;
+mod javascript;
 mod json;
 mod kind;
 mod link;
@@ -34,6 +36,7 @@ pub use link::{LinkError, LinkLimits, LinkPlace, LinkReport, LinkRole, LinkStop,
 use crate::metadata::{MetadataCollector, PageMetadata, RobotsMeta};
 use emit::LinkEmitter;
 use encoding_rs::Encoding;
+use javascript::ImportMap;
 use listing::ListingSyntax;
 use source::{CappedReader, Transcoder, charset};
 use std::io::{self, Read};
@@ -73,7 +76,14 @@ pub fn extract(
             let wants_icon = is_front_page(url);
             html::links(body, html::HtmlContext { charset, wants_icon }, &mut emitter, &mut collector)?;
         }
-        LinkFormat::Css => style_sheet(body, charset, &mut emitter)?,
+        LinkFormat::Css => {
+            let (text, offset) = whole_text(body, charset, &mut emitter)?;
+            css::links(&text, offset, |import| LinkPlace::Style { import }, &mut emitter);
+        }
+        LinkFormat::JavaScript => {
+            let (text, offset) = whole_text(body, charset, &mut emitter)?;
+            javascript::links(&text, offset, &LinkPlace::Script, &ImportMap::default(), &mut emitter);
+        }
         LinkFormat::Json => json::links(body, json::Dialect::Any, &mut emitter)?,
         LinkFormat::Manifest => json::links(body, json::Dialect::Manifest, &mut emitter)?,
         LinkFormat::Xml => listing::links(body, charset, ListingSyntax::Xml, &mut emitter)?,
@@ -89,12 +99,13 @@ pub fn extract(
     Ok(ExtractedLinks { report, metadata })
 }
 
-/// Reads a style sheet as a whole, up to the memory limit.
-fn style_sheet(
+/// Reads a style sheet or a script as a whole, up to the memory limit. Returns it with its offset in
+/// the body, if it was not transcoded.
+fn whole_text(
     body: impl Read,
     charset: Option<&'static Encoding>,
     emitter: &mut LinkEmitter<'_>,
-) -> io::Result<()> {
+) -> io::Result<(String, Option<u64>)> {
     let source = source::PeekedBody::open(body)?;
     let encoding = source.mark().or(charset).unwrap_or(encoding_rs::UTF_8);
     let offset = (source.mark().is_none() && encoding == encoding_rs::UTF_8).then_some(0);
@@ -102,9 +113,8 @@ fn style_sheet(
     let mut bytes = Vec::new();
     let length = Transcoder::new(source.into_reader(), encoding).take(most).read_to_end(&mut bytes)?;
     emitter.report.cut += u64::from(length as u64 == most);
-    let text = String::from_utf8_lossy(&bytes);
-    css::links(&text, offset, |import| LinkPlace::Style { import }, emitter);
-    Ok(())
+    let text = String::from_utf8(bytes);
+    Ok((text.unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()), offset))
 }
 
 /// Whether a URL is the front page of a site, for which browsers request an icon.

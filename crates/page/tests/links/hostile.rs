@@ -135,9 +135,10 @@ fn a_reader_that_fails_is_an_error() {
     assert!(matches!(read, Err(LinkError::Url(_))));
 }
 
-const KINDS: [LinkFormat; 7] = [
+const KINDS: [LinkFormat; 8] = [
     LinkFormat::Html,
     LinkFormat::Css,
+    LinkFormat::JavaScript,
     LinkFormat::Json,
     LinkFormat::Manifest,
     LinkFormat::Xml,

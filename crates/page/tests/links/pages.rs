@@ -21,6 +21,7 @@ fn line(link: &PageLink<'_>) -> String {
         LinkPlace::Style { import } => format!("import={import}"),
         LinkPlace::Member { name } => format!("{{{name}}}"),
         LinkPlace::Header(name) => format!("{name}:"),
+        LinkPlace::Script => "script file".to_owned(),
         LinkPlace::Line => "line".to_owned(),
         LinkPlace::Implied => "implied".to_owned(),
     };
@@ -178,6 +179,31 @@ fn headers_and_style_sheets() {
         "Redirect http://h/there location:",
     ];
     assert_eq!(lines(&found), expected);
+}
+
+/// What the scripts of a page name by strings is part of the page. Bare names mean what the import map
+/// of the page says.
+#[test]
+fn modules_and_workers_are_parts_of_a_page() {
+    let html = "<base href=/b/><link rel=modulepreload href=preloaded.js>
+        <script type=importmap>{\"imports\": {\"lake\": \"./lake.js\", \"mud/\": \"/mud/\"}}</script>
+        <script type=module>import 'lake'; import {a} from 'mud/a.js'; import 'unknown'; import('./late.js')</script>
+        <script type=Application/JavaScript>new Worker('worker.js'); import('mud/b.js')</script>
+        <script type=text/template>import './no.js'</script>";
+    let parts = |found: Vec<PageLink<'static>>| -> Vec<String> {
+        assert!(found.iter().all(|link| link.role == LinkRole::Embed && !link.guessed), "{found:?}");
+        found.into_iter().map(|link| link.target).collect()
+    };
+    let wanted =
+        ["b/preloaded.js", "b/lake.js", "b/lake.js", "mud/a.js", "b/late.js", "b/worker.js", "mud/b.js"];
+    assert_eq!(parts(page(html)), wanted.map(|path| format!("http://h/{path}")));
+    let script =
+        b"import '../a.js'; import bare from 'bare'; export * from 'https://cdn/b.js'; importScripts('c.js')";
+    let (found, extracted) = links(LinkFormat::JavaScript, "http://h/js/m.js", &Headers::new(), script);
+    let offsets: Vec<_> = found.iter().map(|link| link.offset).collect();
+    assert_eq!(offsets, [Some(8), Some(58), Some(92)]);
+    assert_eq!((extracted.report.cut, extracted.report.unreadable), (0, 0));
+    assert_eq!(parts(found), ["http://h/a.js", "https://cdn/b.js", "http://h/js/c.js"]);
 }
 
 #[test]

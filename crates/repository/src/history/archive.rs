@@ -114,8 +114,8 @@ impl ArchiveHistoryReader {
         }
     }
 
-    /// Runs a query on the store. Retries if the query fails and the index has changed since it was
-    /// opened: the object may be new or have moved.
+    /// Runs a query on the store. If the index is damaged, it is asked again with one that is made
+    /// from the silos, unless this reader belongs to a writer.
     fn ask<T>(
         &self,
         mut question: impl FnMut(&StoreReader) -> Result<T, RepositoryError>,
@@ -123,6 +123,15 @@ impl ArchiveHistoryReader {
         if let Some(writer) = &self.writer {
             return question(&writer.reader());
         }
+        self.ask_index(&mut question).or_else(|failure| self.archive.ask_substitute(failure, question))
+    }
+
+    /// Runs a query on the store. Retries if the query fails and the index has changed since it was
+    /// opened: the object may be new or have moved.
+    fn ask_index<T>(
+        &self,
+        question: &mut impl FnMut(&StoreReader) -> Result<T, RepositoryError>,
+    ) -> Result<T, RepositoryError> {
         let known = self.newer().store.clone();
         let mut answer = question(known.as_deref().unwrap_or(self.archive.store()));
         for _ in 0..MAX_LOOKUP_RETRIES {
@@ -453,10 +462,13 @@ impl ArchiveHistoryWriter {
         Ok(())
     }
 
-    /// Points HEAD to a version.
-    pub fn set_head(&self, version: &VersionId) -> Result<(), RepositoryError> {
+    /// Moves HEAD from `from`, the version that [`head`](ArchiveHistoryReader::head) returned, to
+    /// another. Fails if another writer has moved it meanwhile.
+    pub fn move_head(&self, from: Option<VersionId>, to: VersionId) -> Result<(), RepositoryError> {
         let head = self.writer.backends().head();
-        Ok(head.advance(head.read()?, *version)?)
+        // Where HEAD names no version, `from` came from the catalog.
+        let expected = head.read()?.and(from);
+        Ok(head.advance(expected, to)?)
     }
 }
 

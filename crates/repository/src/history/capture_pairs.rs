@@ -128,6 +128,7 @@ fn head_of(capture: &Capture) -> CaptureSide<'_> {
 
 /// The pages of two versions, in path order.
 pub struct CapturePairs<'a> {
+    catalog: &'a dyn CatalogRead,
     base: Peekable<PagesByKey<'a>>,
     head: Peekable<PagesByKey<'a>>,
     key: PageMatchKey,
@@ -198,14 +199,15 @@ impl<'a> CapturePairs<'a> {
     }
 
     fn by(key: PageMatchKey, base: StatePages<'a>, head: StatePages<'a>) -> Self {
+        let catalog = head.catalog();
         let side = |pages| PagesByKey::new(key, pages).peekable();
-        Self { base: side(base), head: side(head), key, ready: Vec::new().into_iter() }
+        Self { catalog, base: side(base), head: side(head), key, ready: Vec::new().into_iter() }
     }
 
     fn fetch(&mut self) -> Result<Option<CapturePair>, RepositoryError> {
         loop {
             if let Some(pair) = self.ready.next() {
-                return Ok(Some(pair));
+                return self.identified(pair).map(Some);
             }
             let next = [key_of(&mut self.base)?, key_of(&mut self.head)?];
             let Some(key) = next.into_iter().flatten().min() else { return Ok(None) };
@@ -213,6 +215,14 @@ impl<'a> CapturePairs<'a> {
             let head = take(&mut self.head, &key)?;
             self.ready = pair_up(self.key, base, head).into_iter();
         }
+    }
+
+    /// The pair, with the ids of both bodies if they are to be compared.
+    fn identified(&self, mut pair: CapturePair) -> Result<CapturePair, RepositoryError> {
+        if let (Some(base), Some(head)) = (&mut pair.base, &mut pair.head) {
+            self.catalog.identify_bodies(base, head)?;
+        }
+        Ok(pair)
     }
 }
 

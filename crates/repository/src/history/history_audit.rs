@@ -371,8 +371,16 @@ impl AuditedSilos<'_> {
         again: &dyn CatalogRead,
         found: &mut dyn FnMut(AuditFinding),
     ) -> Result<(), RepositoryError> {
-        let compared = self.archive.backends().read_catalog().and_then(|kept| {
-            let Some(difference) = first_difference(&*kept.rows, again)? else { return Ok(None) };
+        let backends = self.archive.backends();
+        let compared = backends.read_catalog().and_then(|kept| {
+            let difference = match first_difference(&*kept.rows, again)? {
+                // Queries may read a row or a copy of it in an index.
+                None => {
+                    backends.catalog_problem()?.map(|problem| format!("the database is damaged: {problem}"))
+                }
+                difference => difference,
+            };
+            let Some(difference) = difference else { return Ok(None) };
             Ok(Some((is_behind(&*kept.rows, self.archive)?, difference)))
         });
         let (kind, message) = match compared {

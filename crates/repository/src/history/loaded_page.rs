@@ -126,5 +126,6 @@ fn full_answer(history: &HistoryReader, capture: &Capture) -> Result<Option<Capt
     let filter = CaptureFilter { until: Some(capture.time), ..CaptureFilter::default() };
     let page = ListCursor::first(MAX_CAPTURES_SEARCHED);
     let before = history.catalog().captures_of(&capture.url, &filter, TimeOrder::NewestFirst, page)?;
-    Ok(before.into_iter().find(|one| one.status != STATUS_NOT_MODIFIED && one.body == capture.body))
+    let body = history.body_id(capture)?;
+    Ok(before.into_iter().find(|one| one.status != STATUS_NOT_MODIFIED && one.body == body))
 }

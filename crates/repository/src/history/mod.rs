@@ -1,7 +1,7 @@
 //! History: one interface over every layout that keeps it.
 //!
-//! [`HistoryReader`] reads versions, captures and bodies. [`HistoryWriter`] adds to them, in a varve
-//! archive or a Moku site; a Crystal project is read-only. Both are enums of the types of the
+//! [`HistoryReader`] reads versions, captures and bodies. [`HistoryWriter`] adds to them, in a
+//! varve archive or a Moku site; a Crystal project is read-only. Both are enums of the types of the
 //! layouts. Every history command is written once, against these enums. How the layouts differ is
 //! known only to the two enums and to the modules of the layouts.
 
@@ -64,7 +64,6 @@ pub use resolve_version::{known_version, named_version, parse_version_time};
 pub use resolve_version::{resolve_named_version, resolve_version};
 pub use state_pages::StatePages;
 pub use stored_diff::{stored_diff, whole_stored_diff};
-pub use varve_core::head_store::HeadMove;
 pub use varve_moku::{BODY_FILE, HEADERS_FILE, are_headers_of, original_folder};
 pub use version_pages::VersionPages;
 pub use working_tree::{

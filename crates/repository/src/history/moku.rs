@@ -12,13 +12,13 @@ use std::time::{Duration, SystemTime};
 
 use varve_catalog::{Catalog, CatalogRead, CatalogRow};
 use varve_core::body::{BodySource, BodyStore, StoredBody};
-use varve_core::head_store::{HeadStore, IntendedHead};
+use varve_core::head_store::HeadStore;
 use varve_core::headers::Redaction;
 use varve_core::history::Capture;
 use varve_core::writer_lock::LockGuard;
 use varve_core::{BodyId, Moment, VersionId};
 use varve_file::RootedFiles;
-use varve_moku::{MOKU_LOCK_FILE, MokuCatalog, MokuOptions, MokuPaths, SnapshotScore};
+use varve_moku::{IntendedHead, MOKU_LOCK_FILE, MokuCatalog, MokuOptions, MokuPaths, SnapshotScore};
 use varve_store::body::LooseBodies;
 use varve_store::disk::LocalDisk;
 use varve_store::steps::step;
@@ -27,14 +27,14 @@ use super::database_users::is_open_elsewhere;
 use super::head_state::HeadState;
 use super::moku_head;
 use super::working_tree::{write_tree, write_tree_lossy};
-use super::{BodyInput, BodyWorker, HeadMove, HistoryReader, LooseBodyView};
+use super::{BodyInput, BodyWorker, HistoryReader, LooseBodyView};
 use crate::archive_writer::{Clock, WriterOptions};
 use crate::backends::{file_head, file_lock};
 use crate::error::RepositoryError;
 
 /// HEAD of a site.
 fn head_of(site: &MokuPaths) -> Arc<dyn HeadStore> {
-    file_head(RootedFiles::new(site.root()), site.head(), site.intended_head())
+    file_head(RootedFiles::new(site.root()), site.head())
 }
 
 /// The bodies of a site.
@@ -68,7 +68,7 @@ impl MokuHistoryReader {
         let site = MokuPaths::new(root);
         let path = root.join(".moku");
         RootedFiles::new(root).open_folder(&path).map_err(RepositoryError::read(&path))?;
-        let catalog = Arc::new(MokuCatalog::open_to_read(&site.database())?);
+        let catalog = Arc::new(MokuCatalog::open_to_read(site.database())?);
         let (head, bodies) = (head_of(&site), Arc::new(bodies_of(&site)));
         Ok(Self { catalog, head, bodies, site, settled: None })
     }
@@ -96,7 +96,7 @@ impl MokuHistoryReader {
     /// The target of an interrupted move of HEAD, if the intent is still valid.
     pub fn intended_head(&self) -> Option<VersionId> {
         // An intent that cannot be read counts as none: HEAD itself decides then.
-        let intended = self.head.intended().ok().flatten()?;
+        let intended = self.catalog.intended_head().ok().flatten()?;
         intended.stands(self.head().ok().flatten()).then_some(intended.to)
     }
 
@@ -150,9 +150,13 @@ impl MokuHistoryReader {
         loose(&self.site, &self.bodies, settled)
     }
 
-    /// Opens the body of a capture. Reading it to the end verifies it.
+    /// Opens the body of a capture. Reading it to the end verifies it. A file that is longer than the
+    /// recorded length is an error before it is read.
     pub fn open_body(&self, capture: &Capture) -> Result<Box<dyn Read + Send>, RepositoryError> {
-        let body = self.bodies.open_body(&capture.body)?;
+        let body = match capture.length {
+            Some(length) => self.bodies.open_body_within(&capture.body, length)?,
+            None => self.bodies.open_body(&capture.body)?,
+        };
         body.ok_or_else(|| RepositoryError::Absent { id: capture.body.to_string() })
     }
 }
@@ -194,8 +198,8 @@ impl MokuHistoryWriter {
         let lock = file_lock(root, MOKU_LOCK_FILE).take(&opening.holder)?;
         let settled = settled(&site)?;
         refuse_lost_database(&site)?;
-        step("open the database", &site.database());
-        let catalog = Arc::new(MokuCatalog::open_to_write(&site.database(), &site_opening.options)?);
+        step("open the database", site.database().as_path());
+        let catalog = Arc::new(MokuCatalog::open_to_write(site.database(), &site_opening.options)?);
         let (head, bodies) = (head_of(&site), Arc::new(bodies_of(&site)));
         if let Some(redaction) = site_opening.redaction {
             catalog.set_redaction(redaction)?;
@@ -221,15 +225,17 @@ impl MokuHistoryWriter {
     /// Completes an interrupted move of HEAD: the rows exist, but HEAD and the working tree are
     /// behind. Returns the state found, if HEAD moved.
     fn follow_intention(&self) -> Result<Option<HeadState>, RepositoryError> {
-        let intended = self.head.intended().ok().flatten();
         let before = self.head().ok().flatten();
-        let Some(IntendedHead { to, by, .. }) = intended.filter(|intended| intended.stands(before)) else {
-            return self.clear_intended_head().map(|()| None);
+        let to = match self.catalog.intended_head() {
+            Ok(None) => return Ok(None),
+            Ok(Some(intended)) if intended.stands(before) => intended.to,
+            // Obsolete, or not an intended move at all.
+            Ok(Some(_)) | Err(_) => return self.clear_intended_head().map(|()| None),
         };
         if self.catalog.version(&to)?.is_none() {
             return self.clear_intended_head().map(|()| None);
         }
-        self.bring_to(to, by)?;
+        self.bring_to(to)?;
         Ok((before != Some(to)).then_some(HeadState::Intended { to }))
     }
 
@@ -242,8 +248,8 @@ impl MokuHistoryWriter {
                 if let HeadState::Absent { named, .. } = &state {
                     self.catalog.set_lost_head(Some(*named))?;
                 }
-                self.intend_head(&version, HeadMove::Commit)?;
-                self.bring_to(version, HeadMove::Commit)?;
+                self.intend_head(&version)?;
+                self.bring_to(version)?;
                 Ok(Some(state))
             }
             None => Ok(None),
@@ -251,11 +257,11 @@ impl MokuHistoryWriter {
     }
 
     /// Sets working tree, rows and HEAD to those of a version.
-    fn bring_to(&self, version: VersionId, by: HeadMove) -> Result<(), RepositoryError> {
+    fn bring_to(&self, version: VersionId) -> Result<(), RepositoryError> {
         // The tree is a convenience: a failed write there must not block access to the site. Audit
         // reports it.
         let root = self.site.root();
-        let before = self.head().ok().flatten().filter(|_| by == HeadMove::Checkout);
+        let before = self.head().ok().flatten();
         if write_tree(self, root, before, version, &mut |_| {}).is_err() {
             write_tree_lossy(self, root, before, version);
         }
@@ -324,13 +330,29 @@ impl MokuHistoryWriter {
         Ok(())
     }
 
-    pub(super) fn intend_head(&self, version: &VersionId, by: HeadMove) -> Result<(), RepositoryError> {
-        let from = self.head().ok().flatten();
-        Ok(self.head.intend(&IntendedHead { to: *version, by, from })?)
+    pub(super) fn intend_head(&self, version: &VersionId) -> Result<(), RepositoryError> {
+        step("intend to move HEAD", self.catalog.path());
+        Ok(self.catalog.intend_head(self.move_to(version))?)
     }
 
-    pub(super) fn set_head(&self, version: &VersionId) -> Result<(), RepositoryError> {
-        self.head.advance(self.head.read()?, *version)?;
+    /// Stores the rows of a new version with the intended move of HEAD to it, in one transaction.
+    pub(super) fn enter_version(
+        &self,
+        rows: Vec<CatalogRow>,
+        version: &VersionId,
+    ) -> Result<(), RepositoryError> {
+        step("begin a transaction", self.catalog.path());
+        self.catalog.enter_version(rows, self.move_to(version))?;
+        step("transaction done", self.catalog.path());
+        Ok(())
+    }
+
+    fn move_to(&self, version: &VersionId) -> IntendedHead {
+        IntendedHead { to: *version, from: self.head().ok().flatten() }
+    }
+
+    pub(super) fn move_head(&self, from: Option<VersionId>, to: VersionId) -> Result<(), RepositoryError> {
+        self.head.advance(from, to)?;
         self.settle_head()
     }
 
@@ -342,7 +364,8 @@ impl MokuHistoryWriter {
     }
 
     pub(super) fn clear_intended_head(&self) -> Result<(), RepositoryError> {
-        Ok(self.head.clear_intended()?)
+        step("clear the intended move of HEAD", self.catalog.path());
+        Ok(self.catalog.clear_intended_head()?)
     }
 
     pub(super) fn repaired_head(&self) -> Option<&HeadState> {
@@ -354,7 +377,8 @@ impl MokuHistoryWriter {
         loose(&self.site, &self.bodies, self.settled)
     }
 
-    /// Runs `work` while no other process can add rows, not even Moku, which does not know our lock.
+    /// Runs `work` while no other process can add rows, not even Moku, which does not know our
+    /// lock.
     pub fn exclusively(
         &self,
         work: &mut dyn FnMut() -> Result<(), RepositoryError>,
@@ -364,8 +388,8 @@ impl MokuHistoryWriter {
         done
     }
 
-    /// Stores the scores of the snapshots of a version, as Moku reads them. If `is_known`, only where
-    /// they are missing.
+    /// Stores the scores of the snapshots of a version, as Moku reads them. If `is_known`, only
+    /// where they are missing.
     pub fn store_snapshot_scores(
         &self,
         (version, rules, time): (&VersionId, &str, Moment),
@@ -390,7 +414,7 @@ impl MokuHistoryWriter {
 /// Fails if the database is lost. A new one would reference no bodies, and the next sweep would
 /// delete them all.
 fn refuse_lost_database(site: &MokuPaths) -> Result<(), RepositoryError> {
-    let (path, files) = (site.database(), RootedFiles::new(site.root()));
+    let (path, files) = (site.database().as_path().to_owned(), RootedFiles::new(site.root()));
     let has_content = |path: &Path| -> Result<bool, RepositoryError> {
         let found = files.entry(path).map_err(RepositoryError::read(path))?;
         Ok(found.is_some_and(|found| found.length > 0))
@@ -416,5 +440,5 @@ fn settled(site: &MokuPaths) -> Result<SystemTime, RepositoryError> {
 /// and does not rewrite bodies that exist. So while Moku has the site open, it may be about to
 /// reference any of them.
 fn loose<'a>(site: &'a MokuPaths, bodies: &'a LooseBodies, settled: SystemTime) -> LooseBodyView<'a> {
-    LooseBodyView { bodies, settled, is_shared: Box::new(|| is_open_elsewhere(&site.database())) }
+    LooseBodyView { bodies, settled, is_shared: Box::new(|| is_open_elsewhere(site.database().as_path())) }
 }

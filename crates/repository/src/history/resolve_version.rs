@@ -85,12 +85,14 @@ fn back(
     Ok(info.version.id)
 }
 
-/// Parses a time given in place of a version, as [`Moment::parse_end`] does. Digits alone are an id
-/// prefix and not a time, unless they are the 14 digits of a replay timestamp. Otherwise a mistyped
-/// id could select another version.
+/// Parses a time given in place of a version, as [`Moment::parse_end`] does. Digits alone may also be
+/// the beginning of an id, which is looked for first. They are a time only in the years of the web,
+/// so that a mistyped id rarely selects another version.
 pub fn parse_version_time(text: &str) -> Option<Moment> {
-    const WHOLE_TIME: usize = 14;
-    Moment::parse_end(text).ok().filter(|_| !may_begin_id(text) || text.len() == WHOLE_TIME)
+    /// The seconds from 1990 to 2099.
+    const WEB_SECONDS: std::ops::Range<i64> = 631_152_000..4_102_444_800;
+    let time = Moment::parse_end(text).ok()?;
+    (!may_begin_id(text) || WEB_SECONDS.contains(&time.seconds())).then_some(time)
 }
 
 /// The text that the error reports as unknown: the name, or the whole input if the name is empty.

@@ -46,6 +46,14 @@ impl<'a> StatePages<'a> {
         Self(PageSource::Captures(version, VersionPages::listed(catalog, captures)))
     }
 
+    /// The catalog that the pages come from.
+    pub(super) fn catalog(&self) -> &'a dyn CatalogRead {
+        match &self.0 {
+            PageSource::State { catalog, .. } => *catalog,
+            PageSource::Captures(_, pages) => pages.catalog(),
+        }
+    }
+
     fn fetch(&mut self) -> Result<Option<PageState>, RepositoryError> {
         let (catalog, version, batch, last) = match &mut self.0 {
             PageSource::Captures(version, pages) => {

@@ -5,6 +5,8 @@
 //! with every version, because Moku does so. Chunks have offsets, which the attributions of a score
 //! refer to. Removed pages are included, although Moku itself leaves them out.
 
+use std::borrow::Borrow;
+
 use varve_core::VersionId;
 use varve_core::headers::{HeaderView, Redaction};
 use varve_diff::headers::HeaderDiff;
@@ -21,7 +23,7 @@ pub fn stored_diff(
     history: &HistoryReader,
     redaction: Redaction,
     (base, head): (Option<VersionId>, VersionId),
-    pairs: impl Iterator<Item = Result<CapturePair, RepositoryError>>,
+    pairs: impl Iterator<Item = Result<impl Borrow<CapturePair>, RepositoryError>>,
 ) -> Result<VersionDiff, RepositoryError> {
     let (base, head) = (base.map(|base| base.to_string()).unwrap_or_default(), head.to_string());
     let names = DiffNames { base, head, redaction, is_whole: false };
@@ -35,7 +37,7 @@ pub fn whole_stored_diff(
     history: &HistoryReader,
     redaction: Redaction,
     (base, head): (VersionId, VersionId),
-    pairs: impl Iterator<Item = Result<CapturePair, RepositoryError>>,
+    pairs: impl Iterator<Item = Result<impl Borrow<CapturePair>, RepositoryError>>,
 ) -> Result<Option<VersionDiff>, RepositoryError> {
     let names = DiffNames { base: base.to_string(), head: head.to_string(), redaction, is_whole: true };
     match names.diff(history, pairs) {
@@ -59,11 +61,11 @@ impl DiffNames {
     fn diff(
         self,
         history: &HistoryReader,
-        pairs: impl Iterator<Item = Result<CapturePair, RepositoryError>>,
+        pairs: impl Iterator<Item = Result<impl Borrow<CapturePair>, RepositoryError>>,
     ) -> Result<VersionDiff, RepositoryError> {
         let (mut files, mut room) = (Vec::new(), MAX_DIFF_TEXT_BYTES);
         for pair in pairs {
-            let mut page = self.page(history, &pair?)?;
+            let mut page = self.page(history, pair?.borrow())?;
             let text = page.body_diff.chunks.iter().map(|chunk| chunk.content.len()).sum();
             match room.checked_sub(text) {
                 Some(left) => room = left,

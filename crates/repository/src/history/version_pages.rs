@@ -28,6 +28,11 @@ impl<'a> VersionPages<'a> {
         Self { catalog, version: None, piece: captures.into_iter(), last: None }
     }
 
+    /// The catalog that the captures are from.
+    pub(super) fn catalog(&self) -> &'a dyn CatalogRead {
+        self.catalog
+    }
+
     fn fetch(&mut self) -> Result<Option<Capture>, RepositoryError> {
         if let Some(next) = self.piece.next() {
             return Ok(Some(next));

@@ -5,12 +5,13 @@
 
 use std::collections::BTreeMap;
 
+use uuid::Uuid;
 use varve_catalog::CatalogRow;
 use varve_core::fact::{ChangesRecord, Manifest, StateChanges, media_type};
 use varve_core::history::StoredDiff;
-use varve_core::{RecordId, VersionId};
+use varve_core::{Moment, RecordId, VersionId};
 
-use super::{ArchiveHistoryWriter, CapturePairs, HeadMove, HistoryWriter, StatePages, whole_stored_diff};
+use super::{ArchiveHistoryWriter, CapturePair, CapturePairs, HistoryWriter, StatePages, whole_stored_diff};
 use crate::error::RepositoryError;
 use crate::rows::{capture_of, each_version_row};
 
@@ -31,14 +32,19 @@ const MAX_RECORD_CHANGES: usize = 1_000;
 /// Writes a version and its rows. `manifest` holds all that the version says about pages. HEAD is
 /// left for the caller to move.
 pub fn write_version(history: &HistoryWriter, manifest: &Manifest) -> Result<VersionId, RepositoryError> {
-    write_with_diff(history, manifest).map(|(version, _)| version)
+    let pairs = match history.keeps_diffs() {
+        true => pairs_with_parent(history, manifest).collect::<Result<_, _>>()?,
+        false => Vec::new(),
+    };
+    write_with_diff(history, manifest, &pairs).map(|(version, _)| version)
 }
 
-/// Like [`write_version`]. Also returns whether this layout stores a diff with the version and the
-/// diff could not be made.
+/// Like [`write_version`]. `pairs` are those of [`pairs_with_parent`] where this layout stores a diff
+/// with each version. Also returns whether that diff could not be made.
 pub fn write_with_diff(
     history: &HistoryWriter,
     manifest: &Manifest,
+    pairs: &[CapturePair],
 ) -> Result<(VersionId, bool), RepositoryError> {
     let json = match history {
         HistoryWriter::Archive(archive) if manifest.inline.len() > MAX_INLINE_CHANGES => {
@@ -60,14 +66,13 @@ pub fn write_with_diff(
     each_version_row((version, record), manifest, &mut |_| Ok(None), &mut Vec::new(), &mut push)?;
     let wanted = manifest.parent.filter(|_| history.keeps_diffs());
     let diff = match wanted {
-        Some(parent) => diff_row(history, manifest, (parent, version))?,
+        Some(parent) => diff_row(history, (parent, version), pairs, manifest.time)?,
         None => None,
     };
     let lacks_diff = wanted.is_some() && diff.is_none();
     rows.extend(diff);
-    history.intend_head(&version, HeadMove::Commit)?;
     // In a layout without facts the rows are everything: without them nothing was stored.
-    history.apply(rows).map_err(|source| match record {
+    history.enter_version(rows, &version).map_err(|source| match record {
         Some(_) => half_entered_error(version, source),
         None => source,
     })?;
@@ -117,25 +122,20 @@ pub fn half_entered_error(version: VersionId, source: RepositoryError) -> Reposi
 /// block the commit.
 fn diff_row(
     history: &HistoryWriter,
-    manifest: &Manifest,
     (parent, version): (VersionId, VersionId),
+    pairs: &[CapturePair],
+    time: Moment,
 ) -> Result<Option<CatalogRow>, RepositoryError> {
-    let pairs = pairs_with_parent(history, manifest, version);
-    let ends = (parent, version);
+    let (ends, pairs) = ((parent, version), pairs.iter().map(Ok));
     let diff = whole_stored_diff(history.as_reader(), history.redaction(), ends, pairs)?;
-    let row =
-        |json| CatalogRow::Diff(StoredDiff { base: Some(parent), head: version, json, time: manifest.time });
+    let row = |json| CatalogRow::Diff(StoredDiff { base: Some(parent), head: version, json, time });
     Ok(diff.map(|diff| row(diff.to_json())))
 }
 
-/// Pairs the pages of the parent with those of a version that lists all its pages and has no rows
-/// yet.
-pub fn pairs_with_parent<'a>(
-    history: &'a HistoryWriter,
-    manifest: &Manifest,
-    version: VersionId,
-) -> CapturePairs<'a> {
-    let catalog = history.catalog();
+/// Pairs the pages of the parent with those of a version that lists all its pages and has no rows and
+/// no id yet: the captures of the latter have the nil id as their version.
+pub fn pairs_with_parent<'a>(history: &'a HistoryWriter, manifest: &Manifest) -> CapturePairs<'a> {
+    let (catalog, version) = (history.catalog(), VersionId::new(Uuid::nil()));
     let head = manifest.inline.pages.iter().map(|page| capture_of(version, page)).collect();
     let head = StatePages::listed_captures(catalog, version, head);
     CapturePairs::between(StatePages::new(catalog, manifest.parent), head)

@@ -8,7 +8,7 @@ use std::ops::Deref;
 use varve_catalog::{Catalog, CatalogRow};
 use varve_core::{Moment, RecordId, VersionId};
 
-use super::{ArchiveHistoryWriter, BodyWorker, HeadMove, HeadState, HistoryReader, MokuHistoryWriter};
+use super::{ArchiveHistoryWriter, BodyWorker, HeadState, HistoryReader, MokuHistoryWriter};
 use crate::error::RepositoryError;
 
 /// A layout that history can be added to. Only one process has it open for writing at a time.
@@ -96,14 +96,23 @@ impl HistoryWriter {
         }
     }
 
-    /// Records that HEAD is about to point to `version`, before the version becomes visible. If
-    /// this process dies before it moves HEAD, the next writer moves it, provided that the version
-    /// exists by then.
-    pub fn intend_head(&self, version: &VersionId, by: HeadMove) -> Result<(), RepositoryError> {
+    /// Stores the rows of a new version that HEAD is about to point to. If this process dies before
+    /// it moves HEAD, the next writer moves it.
+    pub fn enter_version(&self, rows: Vec<CatalogRow>, version: &VersionId) -> Result<(), RepositoryError> {
+        match self {
+            // The silos already record the version, and the next writer follows them.
+            Self::Archive(archive) => archive.apply(rows),
+            Self::Moku(site) => site.enter_version(rows, version),
+        }
+    }
+
+    /// Records that HEAD is about to point to an existing version. If this process dies before it
+    /// moves HEAD, the next writer moves it.
+    pub fn intend_head(&self, version: &VersionId) -> Result<(), RepositoryError> {
         match self {
             // The silos already record the move, and the next writer follows them.
             Self::Archive(_) => Ok(()),
-            Self::Moku(site) => site.intend_head(version, by),
+            Self::Moku(site) => site.intend_head(version),
         }
     }
 
@@ -115,11 +124,12 @@ impl HistoryWriter {
         }
     }
 
-    /// Points HEAD to a version.
-    pub fn set_head(&self, version: &VersionId) -> Result<(), RepositoryError> {
+    /// Moves HEAD from `from`, where the caller found it, to another version. Fails if another
+    /// writer has moved it meanwhile, so that the version of that writer does not lose its place.
+    pub fn move_head(&self, from: Option<VersionId>, to: VersionId) -> Result<(), RepositoryError> {
         match self {
-            Self::Archive(archive) => archive.set_head(version),
-            Self::Moku(site) => site.set_head(version),
+            Self::Archive(archive) => archive.move_head(from, to),
+            Self::Moku(site) => site.move_head(from, to),
         }
     }
 

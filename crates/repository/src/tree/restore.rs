@@ -2,21 +2,23 @@
 //!
 //! The manifest is read three times, with a few buffers each time. The first pass validates all of
 //! it before anything is written. The second creates everything. The third sets the modes and times
-//! of folders, which creating their content would have changed. Everything is created in new
-//! folders, so nothing is ever written through a link.
+//! of folders, which creating their content would have changed. Everything is reached through a
+//! handle of the target folder without following a link: neither one that the tree contains, nor one
+//! that another program puts there meanwhile.
 //!
 //! A missing or damaged object affects only its own file: it is reported, and the rest is restored.
 
 use std::cell::RefCell;
 use std::ffi::OsStr;
-use std::fs::{self, DirBuilder, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, symlink};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_OMIT, utimensat};
+use rustix::fs::Timespec;
 use varve_core::RecordId;
+use varve_file::{EntryKind, Folder, FolderError};
 use varve_store::ObjectReader;
 
 use super::entry::{FileTime, TreeEntry, TreeEntryKind};
@@ -84,8 +86,9 @@ pub fn restore(
     require_empty(folder)?;
     fs::create_dir_all(folder).map_err(RepositoryError::write(folder))?;
     let failures = RefCell::new(Failures { count: 0, each: failed });
-    make_all(archive, manifest, folder, threads, progress, &failures)?;
-    finish_folders(archive, manifest, folder, &failures)?;
+    let root = Folder::open(folder).map_err(|error| unwritten(folder, error))?;
+    make_all(archive, manifest, &root, threads, progress, &failures)?;
+    finish_folders(archive, manifest, &root, &failures)?;
     Ok(RestoredTree { survey, failed: failures.into_inner().count })
 }
 
@@ -122,7 +125,8 @@ fn for_each(archive: &Archive, id: RecordId, mut each: impl FnMut(TreeEntry)) ->
 
 /// A file to restore.
 struct RestoreJob {
-    path: PathBuf,
+    /// Its name below the target folder.
+    name: PathBuf,
     mode: u32,
     modified: FileTime,
     size: u64,
@@ -133,7 +137,7 @@ struct RestoreJob {
 fn make_all<F: FnMut(RepositoryError)>(
     archive: &Archive,
     manifest: RecordId,
-    folder: &Path,
+    root: &Folder,
     threads: usize,
     progress: &(dyn Fn(u64) + Sync),
     failures: &RefCell<Failures<F>>,
@@ -149,20 +153,20 @@ fn make_all<F: FnMut(RepositoryError)>(
                     return None;
                 }
             };
-            let path = place(folder, &entry.path);
+            let name = PathBuf::from(OsStr::from_bytes(&entry.path));
             match entry.kind {
                 TreeEntryKind::File { mode, size, id } => {
-                    return Some(RestoreJob { path, mode, modified: entry.modified, size, id });
+                    return Some(RestoreJob { name, mode, modified: entry.modified, size, id });
                 }
                 TreeEntryKind::Folder { .. } if entry.path == super::ROOT_NAME => {}
-                TreeEntryKind::Folder { .. } => failures.borrow_mut().note(make_folder(&path)),
+                TreeEntryKind::Folder { .. } => failures.borrow_mut().note(make_folder(root, &name)),
                 TreeEntryKind::Link { target } => {
-                    failures.borrow_mut().note(make_link(&path, &target, entry.modified));
+                    failures.borrow_mut().note(make_link(root, &name, &target, entry.modified));
                 }
             }
         }
     });
-    let worker = || |job: RestoreJob| make_file(archive, &job, progress);
+    let worker = || |job: RestoreJob| make_file(archive, root, &job, progress);
     run_in_order(WorkerCount { threads, together: FILES_PER_BATCH }, jobs, worker, |result| {
         failures.borrow_mut().note(result);
         Ok::<(), RepositoryError>(())
@@ -170,44 +174,45 @@ fn make_all<F: FnMut(RepositoryError)>(
     unread.map_or(Ok(()), Err)
 }
 
-fn place(folder: &Path, path: &[u8]) -> PathBuf {
-    folder.join(OsStr::from_bytes(path))
+fn unwritten(path: &Path, error: FolderError) -> RepositoryError {
+    RepositoryError::Write { path: path.to_owned(), source: error.into() }
 }
 
 /// Creates a folder that only its owner can access until its content is complete.
-fn make_folder(path: &Path) -> Result<(), RepositoryError> {
-    DirBuilder::new().mode(0o700).create(path).map_err(RepositoryError::write(path))
+fn make_folder(root: &Folder, name: &Path) -> Result<(), RepositoryError> {
+    root.create_private_folder(name).map_err(|error| unwritten(&root.path().join(name), error))
 }
 
-fn make_link(path: &Path, target: &[u8], modified: FileTime) -> Result<(), RepositoryError> {
-    symlink(OsStr::from_bytes(target), path).map_err(RepositoryError::write(path))?;
-    set_time(path, modified)
+fn make_link(root: &Folder, name: &Path, target: &[u8], modified: FileTime) -> Result<(), RepositoryError> {
+    root.create_link(name, Path::new(OsStr::from_bytes(target)))
+        .and_then(|()| root.set_modified(name, time_of(modified)))
+        .map_err(|error| unwritten(&root.path().join(name), error))
 }
 
 fn make_file(
     archive: &Archive,
+    root: &Folder,
     job: &RestoreJob,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<(), RepositoryError> {
     let object = archive.object(job.id)?;
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true).mode(0o600);
-    let mut file = options.open(&job.path).map_err(RepositoryError::write(&job.path))?;
-    let written = fill(&mut file, &mut object.read()?, job, progress);
+    let path = root.path().join(&job.name);
+    let mut file = root.create_private_file(&job.name).map_err(|error| unwritten(&path, error))?;
+    let written = fill((&mut file, &path), &mut object.read()?, job, progress);
     let finished = written.and_then(|()| {
         let mode = fs::Permissions::from_mode(job.mode & MODE_BITS);
-        file.set_permissions(mode).map_err(RepositoryError::write(&job.path))?;
-        set_time(&job.path, job.modified)
+        file.set_permissions(mode).map_err(RepositoryError::write(&path))?;
+        root.set_modified(&job.name, time_of(job.modified)).map_err(|error| unwritten(&path, error))
     });
     if finished.is_err() {
         // An incomplete file must not look complete. A failure to remove it is the lesser problem.
-        let _ = fs::remove_file(&job.path);
+        let _ = root.remove(&job.name);
     }
     finished
 }
 
 fn fill(
-    file: &mut fs::File,
+    (file, path): (&mut File, &Path),
     content: &mut ObjectReader,
     job: &RestoreJob,
     progress: &(dyn Fn(u64) + Sync),
@@ -220,7 +225,7 @@ fn fill(
         if count == 0 {
             break;
         }
-        file.write_all(&buffer[..count]).map_err(RepositoryError::write(&job.path))?;
+        file.write_all(&buffer[..count]).map_err(RepositoryError::write(path))?;
         length += count as u64;
         progress(count as u64);
     }
@@ -235,16 +240,16 @@ fn fill(
 fn finish_folders<F: FnMut(RepositoryError)>(
     archive: &Archive,
     manifest: RecordId,
-    folder: &Path,
+    root: &Folder,
     failures: &RefCell<Failures<F>>,
 ) -> Result<(), RepositoryError> {
     let mut current = Vec::new();
     let mut open: Vec<(usize, u32, FileTime)> = Vec::new();
     let finish = |path: &[u8], (mode, modified): (u32, FileTime)| {
-        let path = place(folder, path);
+        let name = Path::new(OsStr::from_bytes(path));
         // A folder that could not be created was reported already.
-        if path.is_dir() {
-            failures.borrow_mut().note(finish_folder(&path, mode, modified));
+        if matches!(root.entry(name), Ok(Some(found)) if found.kind == EntryKind::Folder) {
+            failures.borrow_mut().note(finish_folder(root, name, mode, modified));
         }
     };
     for_each(archive, manifest, |entry| {
@@ -268,19 +273,16 @@ fn is_in(path: &[u8], folder: &[u8]) -> bool {
     folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.first() == Some(&b'/'))
 }
 
-fn finish_folder(path: &Path, mode: u32, modified: FileTime) -> Result<(), RepositoryError> {
-    set_time(path, modified)?;
-    let mode = fs::Permissions::from_mode(mode & MODE_BITS);
-    fs::set_permissions(path, mode).map_err(RepositoryError::write(path))
+fn finish_folder(root: &Folder, name: &Path, mode: u32, modified: FileTime) -> Result<(), RepositoryError> {
+    let finished = root.subfolder(name).and_then(|folder| {
+        folder.set_modified("", time_of(modified))?;
+        folder.set_permissions(mode & MODE_BITS)
+    });
+    finished.map_err(|error| unwritten(&root.path().join(name), error))
 }
 
-/// Sets the modification time; of a link, that of the link itself.
-fn set_time(path: &Path, modified: FileTime) -> Result<(), RepositoryError> {
-    let unchanged = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
-    let written = Timespec { tv_sec: modified.seconds, tv_nsec: i64::from(modified.nanoseconds) };
-    let times = Timestamps { last_access: unchanged, last_modification: written };
-    utimensat(CWD, path, &times, AtFlags::SYMLINK_NOFOLLOW)
-        .map_err(|error| RepositoryError::Write { path: path.to_owned(), source: error.into() })
+fn time_of(time: FileTime) -> Timespec {
+    Timespec { tv_sec: time.seconds, tv_nsec: i64::from(time.nanoseconds) }
 }
 
 /// Returns an error if the folder is not empty or is not a folder. A missing folder is accepted.

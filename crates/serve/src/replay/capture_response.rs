@@ -28,6 +28,9 @@ use crate::response::{self, ResponseHeaders};
 /// How long a browser may reuse a capture that was requested by its exact second.
 const EXACT_CACHE_CONTROL: &str = "max-age=600";
 
+/// A capture that was requested without a time may be another one at the next request.
+const NEWEST_CACHE_CONTROL: &str = "no-cache";
+
 /// Part of every ETag. Increased when the same body is rewritten in another way.
 const REWRITING_REVISION: u32 = 1;
 
@@ -42,8 +45,8 @@ pub(super) fn respond(state: &Arc<AppState>, request: &Parts, rest: &str) -> Res
         Err(error) => return error_pages::bad_address(error),
     };
     match find(&state.history, &address.url, address.time()) {
-        // A failed download has no time of its own to redirect to.
-        Ok(UrlKnowledge::Here(found)) if address.digits.is_empty() && found.capture.status != 0 => {
+        // Without versions, the links of a page lead to the default capture of each.
+        Ok(UrlKnowledge::Here(found)) if address.digits.is_empty() && state.history.has_versions() => {
             let exact = ReplayAddress { modifier: address.modifier, ..ReplayAddress::of(&found) };
             response::redirect(StatusCode::FOUND, &exact.path())
         }
@@ -64,7 +67,11 @@ fn capture_response(
     address: ReplayAddress,
     found: ReplayCapture,
 ) -> Response {
-    let is_exact = found.exact && address.digits.len() >= 14;
+    let cache_control = match address.digits.len() {
+        0 => Some(NEWEST_CACHE_CONTROL),
+        14.. if found.exact => Some(EXACT_CACHE_CONTROL),
+        _ => None,
+    };
     let links = memento::link_header(state, request, &found);
     let mut response = match replayed(state, request, address, &found.capture) {
         Ok(response) => response,
@@ -84,8 +91,11 @@ fn capture_response(
         }
     };
     let is_success = response.status().as_u16() < 400;
-    if is_exact && is_success && !response.headers().contains_key(header::CACHE_CONTROL) {
-        response = response.with(header::CACHE_CONTROL, HeaderValue::from_static(EXACT_CACHE_CONTROL));
+    if let Some(value) = cache_control
+        && is_success
+        && !response.headers().contains_key(header::CACHE_CONTROL)
+    {
+        response = response.with(header::CACHE_CONTROL, HeaderValue::from_static(value));
     }
     memento::describe(response, &found, &links)
 }

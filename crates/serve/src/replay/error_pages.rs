@@ -8,16 +8,19 @@ use maud::html;
 use varve_archive::RepositoryError;
 use varve_archive::history::HistoryReader;
 use varve_archive::verbs::log::ListCursor;
+use varve_archive::verbs::replay::{UrlKnowledge, find};
 use varve_archive::{ArchiveError, Capture, CatalogError};
 use varve_core::secret::ShownUrl;
 
 use super::address::{AddressError, ReplayAddress};
 use crate::app_state::AppState;
 use crate::error_page;
-use crate::formatting::query_value;
+use crate::formatting::{header_url, query_value};
 
 /// How many captured URLs with the same prefix are suggested.
 const MAX_SUGGESTIONS: usize = 12;
+/// How many URLs with one prefix are examined for suggestions.
+const MAX_CANDIDATES: usize = 200;
 /// How many times a URL is shortened to find captured URLs with the same prefix.
 const MAX_SHORTENINGS: usize = 6;
 
@@ -43,7 +46,7 @@ pub(super) fn bad_address(error: AddressError) -> Response {
 
 /// The URL was never captured. Suggests captured URLs with the same prefix.
 pub(super) fn not_captured(state: &AppState, request: &Parts, address: &ReplayAddress) -> Response {
-    let suggestions = similar_urls(&state.history, &address.url);
+    let suggestions = similar_addresses(&state.history, address);
     let history =
         format!("{}/pages?prefix={}", state.ui_origin(request), query_value(origin_of(&address.url)));
     error_page::error(
@@ -56,8 +59,8 @@ pub(super) fn not_captured(state: &AppState, request: &Parts, address: &ReplayAd
             } @else {
                 p { "These URLs were captured:" }
                 ul {
-                    @for url in &suggestions {
-                        li { a href=(ReplayAddress { url: url.clone(), ..address.clone() }.path()) { (url) } }
+                    @for suggestion in &suggestions {
+                        li { a href=(header_url(&suggestion.path())) { (suggestion.url) } }
                     }
                 }
             }
@@ -66,16 +69,20 @@ pub(super) fn not_captured(state: &AppState, request: &Parts, address: &ReplayAd
     )
 }
 
-/// Captured URLs that share the longest possible prefix with this one.
-fn similar_urls(history: &HistoryReader, url: &str) -> Vec<String> {
+/// Captures whose URLs share the longest possible prefix with this one.
+fn similar_addresses(history: &HistoryReader, address: &ReplayAddress) -> Vec<ReplayAddress> {
+    let url = address.url.as_str();
     let after_scheme = url.find("://").map_or(0, |at| at + 3);
     let mut prefix = url;
     for _ in 0..MAX_SHORTENINGS {
         // If the list cannot be read, the page has no suggestions.
-        let mut found =
-            history.catalog().urls(prefix, ListCursor::first(MAX_SUGGESTIONS)).unwrap_or_default();
-        // Some layouts hold URLs that no replay address can name.
-        found.retain(|url| ReplayAddress::newest(url).is_ok_and(|address| address.url == *url));
+        let urls = history.catalog().urls(prefix, ListCursor::first(MAX_CANDIDATES)).unwrap_or_default();
+        let found: Vec<_> = urls
+            .into_iter()
+            .map(|url| ReplayAddress { url, ..address.clone() })
+            .filter(|suggestion| is_shown(history, suggestion))
+            .take(MAX_SUGGESTIONS)
+            .collect();
         if !found.is_empty() {
             return found;
         }
@@ -86,6 +93,19 @@ fn similar_urls(history: &HistoryReader, url: &str) -> Vec<String> {
         }
     }
     Vec::new()
+}
+
+/// Whether a link to an address shows a response, and no error. Some layouts hold URLs that no replay
+/// address can name, and URLs that were never captured.
+fn is_shown(history: &HistoryReader, address: &ReplayAddress) -> bool {
+    let path = header_url(&address.path());
+    // A browser does not send what comes after `#`.
+    let path = path.split('#').next().and_then(|path| path.strip_prefix("/web/"));
+    let Some(Ok(parsed)) = path.map(ReplayAddress::parse) else { return false };
+    match find(history, &parsed.url, parsed.time()) {
+        Ok(UrlKnowledge::Here(found)) => (1..400).contains(&found.capture.status),
+        _ => false,
+    }
 }
 
 /// Scheme and host of a URL.

@@ -4,14 +4,16 @@
 //! | --- | --- |
 //! | `/web/TIME/URL` | the capture nearest to that time, with links rewritten to this origin |
 //! | `/web/TIMEid_/URL` | its original bytes; with their content codings if the client accepts those, as in pywb |
-//! | `/web/URL` | redirect to the newest good capture; in a Crystal project to the newest, unless a good one is preferred |
+//! | `/web/URL` | redirect to the newest good capture; in a Crystal project its default revision itself |
 //! | `/web/*/URL` | redirect to the history of the page |
 //! | `/timegate/URL`, `/timemap/link/URL` | Memento, RFC 7089 |
 //! | `/_varve/replay.js` | the script that rewrites requests of archived scripts |
 //! | anything else | a link that rewriting missed, resolved by its `Referer` |
 //!
 //! The time in an address stays the same while links are followed, so a visitor stays at one time;
-//! each response says when its capture was made. No request of an archived page reaches the live
+//! each response says when its capture was made. A Crystal project has no versions, and its pages
+//! are of as many times. As in Crystal, links there lead to default revisions unless the visitor
+//! chose a time. No request of an archived page reaches the live
 //! web: links are rewritten, and a Content-Security-Policy blocks what rewriting missed.
 //!
 //! All paths that hold a URL go to the fallback handler, which reads the raw request target. A

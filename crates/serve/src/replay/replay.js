@@ -5,13 +5,14 @@
 (() => {
   "use strict";
   if (self.__varve) return;
-  const shape = /^\/web\/(\d*)([a-z]{2}_)?\/(https?:\/\/?.*)$/i;
+  const shape = /^\/web\/(?:(\d*)([a-z]{2}_)?\/)?(https?:\/\/?.*)$/i;
   const here = shape.exec(location.pathname);
   if (!here) return;
   Object.defineProperty(self, "__varve", { value: true });
 
   const NativeURL = URL;
-  const prefix = `/web/${here[1]}/`;
+  // Without a time, links lead to the default capture of each page.
+  const prefix = here[1] ? `/web/${here[1]}/` : "/web/";
   const left = /^\s*(#|$|(data|blob|javascript|about|mailto|tel|chrome|file):)/i;
 
   // The captured URL in an address on this server, or else the text itself.

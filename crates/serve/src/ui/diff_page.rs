@@ -5,7 +5,8 @@ use std::sync::Arc;
 use http::request::Parts;
 use maud::{Markup, html};
 use varve_archive::verbs::diff::{
-    self, CaptureComparison, CompareOptions, DiffMode, DiffStyle, DiffView, Hunk, HunkLine,
+    self, CaptureComparison, CompareOptions, DiffMode, DiffStyle, DiffView, Hunk, HunkLine, LineSide,
+    side_by_side,
 };
 use varve_archive::verbs::log::{CaptureFilter, ListCursor, captures};
 use varve_archive::verbs::replay::{ReplayTime, nearest};
@@ -95,71 +96,44 @@ fn switches(base: &Capture, head: &Capture, mode: DiffMode, all: bool) -> Markup
 fn render_comparison(comparison: &CaptureComparison<'_>, all: bool) -> Markup {
     let hunks = comparison.hunks(&DiffView::default(), all);
     html! {
-        @for note in comparison.notes(all) { p.quiet { (visible(&note)) } }
-        (headers(comparison, all))
-        (nodes(comparison, all))
+        @for note in comparison.notes() { p.quiet { (visible(&note)) } }
+        @for table in comparison.tables(all) { (render_table(&table)) }
         @for (number, hunk) in hunks.iter().take(MAX_HUNKS).enumerate() { (render_hunk(hunk, number + 1, hunks.len())) }
         @if hunks.len() > MAX_HUNKS { p.quiet { "Only the first " (MAX_HUNKS) " changes are shown." } }
         @if hunks.is_empty() && !comparison.is_changed() { p.calm { "No changes, apart from noise." } }
     }
 }
 
-fn headers(comparison: &CaptureComparison<'_>, all: bool) -> Markup {
-    let diff = comparison.headers_diff(all);
-    let none: &[String] = &[];
-    let changed = diff.changed.iter().map(|(name, change)| (name.as_str(), &change.from[..], &change.to[..]));
-    let added = diff.added.iter().map(|(name, to)| (name.as_str(), none, &to[..]));
-    let removed = diff.removed.iter().map(|(name, from)| (name.as_str(), &from[..], none));
-    let hidden = &[diff::REDACTED_VALUE.to_owned()][..];
-    let redacted = comparison.redacted_changes(all).map(|(name, side)| match side {
-        diff::RedactedSide::Removed => (name, hidden, none),
-        _ => (name, none, hidden),
-    });
-    let rows: Vec<_> = changed.chain(added).chain(removed).chain(redacted).collect();
+/// Headers or nodes, each change with its value on both sides.
+fn render_table(table: &diff::html::Table) -> Markup {
+    let rows = &table.rows;
     html! {
         @if !rows.is_empty() {
-            h2 { "Headers" }
+            h2 { (table.title) }
             table.plain {
-                thead { tr { th { "Header" } th { "Before" } th { "After" } } }
+                thead { tr { th { "Change" } th { "Where" } th { "Before" } th { "After" } } }
                 tbody {
-                    @for (name, from, to) in rows {
-                        tr { td { code { (visible(name)) } } (cell(from, "removed")) (cell(to, "added")) }
+                    @for row in rows.iter().take(MAX_HUNKS) {
+                        tr {
+                            td {
+                                (row.what)
+                                @if let Some(rule) = &row.noise { " " small.quiet { "noise: " (rule) } }
+                            }
+                            td { code { (visible(&row.place)) } }
+                            (value(&row.from, "removed"))
+                            (value(&row.to, "added"))
+                        }
                     }
                 }
             }
+            @if rows.len() > MAX_HUNKS { p.quiet { "Only the first " (MAX_HUNKS) " changes are shown." } }
         }
     }
 }
 
-fn cell(values: &[String], class: &str) -> Markup {
+fn value(text: &str, class: &str) -> Markup {
     html! {
-        @if values.is_empty() { td {} } @else { td.(class) { @for value in values { div { (visible(value)) } } } }
-    }
-}
-
-fn nodes(comparison: &CaptureComparison<'_>, all: bool) -> Markup {
-    let diff::BodyComparison::Dom(_) = &comparison.body else { return html! {} };
-    let chunks = comparison.body_diff(all).chunks;
-    html! {
-        @if !chunks.is_empty() {
-            h2 { "Nodes" }
-            table.plain {
-                thead { tr { th { "Where" } th { "What" } } }
-                tbody {
-                    @for chunk in chunks.iter().take(MAX_HUNKS) {
-                        tr { td { code { (visible(chunk.path.as_deref().unwrap_or_default())) } } td.(class_of(chunk.kind)) { (visible(chunk.content.trim())) } }
-                    }
-                }
-            }
-        }
-    }
-}
-
-fn class_of(kind: diff::ChunkKind) -> &'static str {
-    match kind {
-        diff::ChunkKind::Added => "added",
-        diff::ChunkKind::Removed => "removed",
-        diff::ChunkKind::Modified => "modified",
+        @if text.is_empty() { td {} } @else { td.(class) { @for line in text.trim().lines() { div { (visible(line)) } } } }
     }
 }
 
@@ -171,53 +145,43 @@ fn render_hunk(hunk: &Hunk<'_>, number: usize, count: usize) -> Markup {
         }
         div.scroll {
             table.lines {
-                @for (base, head) in pair_lines(&hunk.lines) { tr { (side(base, true)) (side(head, false)) } }
+                @for [base, head] in side_by_side(&hunk.lines) {
+                    tr {
+                        (cells(base, base.and_then(HunkLine::base_side), true))
+                        (cells(head, head.and_then(HunkLine::head_side), false))
+                    }
+                }
             }
         }
     }
 }
 
-/// Rows of two columns: removed lines are beside the added lines that follow them.
-fn pair_lines<'l, 'a>(
-    lines: &'l [HunkLine<'a>],
-) -> Vec<(Option<&'l HunkLine<'a>>, Option<&'l HunkLine<'a>>)> {
-    let mut rows = Vec::new();
-    let mut rest = lines;
-    while let Some(line) = rest.first() {
-        if line.style == DiffStyle::Context {
-            rows.push((Some(line), Some(line)));
-            rest = &rest[1..];
-            continue;
-        }
-        let run = |lines: &[HunkLine<'_>], style| lines.iter().take_while(|line| line.style == style).count();
-        let (removed, others) = rest.split_at(run(rest, DiffStyle::Removed));
-        let (added, others) = others.split_at(run(others, DiffStyle::Added));
-        rows.extend((0..removed.len().max(added.len())).map(|row| (removed.get(row), added.get(row))));
-        rest = others;
+fn cells(line: Option<&HunkLine<'_>>, of_side: Option<LineSide<'_>>, is_base: bool) -> Markup {
+    match (line, of_side) {
+        (Some(line), Some(of_side)) => side(line, &of_side, is_base),
+        _ => html! { td.line {} td.nothing {} },
     }
-    rows
 }
 
-fn side(line: Option<&HunkLine<'_>>, is_base: bool) -> Markup {
-    let Some(line) = line else { return html! { td.line {} td.nothing {} } };
-    let number = if is_base { line.base } else { line.head };
+/// One side of a row, with its own bytes.
+fn side(line: &HunkLine<'_>, side: &LineSide<'_>, is_base: bool) -> Markup {
     let class = match line.style {
         DiffStyle::Context => "same",
         DiffStyle::Removed => "removed",
         DiffStyle::Added => "added",
     };
     html! {
-        td.line { @if let Some(number) = number { (number) } }
-        td.(class) {
-            @for segment in &line.segments {
-                @match (segment.emphasis, line.style) {
-                    (true, DiffStyle::Removed) => del { (visible(&segment.text)) },
-                    (true, DiffStyle::Added) => ins { (visible(&segment.text)) },
-                    _ => (visible(&segment.text)),
+        td.line { (side.number) }
+        td.(class).noise[line.noise.is_some()] {
+            @for segment in side.segments {
+                @match (segment.emphasis, is_base) {
+                    (true, true) => del { (visible(&segment.text)) },
+                    (true, false) => ins { (visible(&segment.text)) },
+                    (false, _) => (visible(&segment.text)),
                 }
             }
             @if let Some(rule) = line.noise { " " small.quiet { "noise: " (rule) } }
-            @if line.unended { " " small.quiet { (diff::NO_NEWLINE_NOTE) } }
+            @if side.unended { " " small.quiet { (diff::NO_NEWLINE_NOTE) } }
         }
     }
 }

@@ -20,7 +20,7 @@ const LIST_CAPTURES: usize = 200;
 pub(super) fn page(state: &Arc<AppState>, request: &Parts) -> PageResult {
     let requested = required(request, "url")?;
     let url = captured_url(&state.history, &requested)?.ok_or_else(|| PageError::not_captured(&requested))?;
-    let until = request.parameter("until").and_then(|text| text.parse::<Moment>().ok());
+    let until = request.parameter("until").and_then(|text| Moment::parse_end(&text).ok());
     let filter = CaptureFilter { until, ..CaptureFilter::default() };
     let mut captures = captures(&state.history, &url, &filter, ListCursor::first(LIST_CAPTURES + 1))?;
     let older = (captures.len() > LIST_CAPTURES).then(|| captures.pop()).flatten();

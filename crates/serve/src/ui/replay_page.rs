@@ -34,7 +34,12 @@ pub(super) fn page(state: &Arc<AppState>, request: &Parts) -> PageResult {
         UrlKnowledge::No => return Err(PageError::not_captured(&url)),
     };
     let capture = &found.capture;
-    let source = format!("{}{}", state.replay_origin(request), ReplayAddress::of(&found).path());
+    let mut address = ReplayAddress::of(&found);
+    if time.is_none() && !state.history.has_versions() {
+        // Links lead to default revisions, unless the visitor chose a time.
+        address.digits.clear();
+    }
+    let source = format!("{}{}", state.replay_origin(request), address.path());
     Ok(response::page(
         StatusCode::OK,
         html! {
@@ -52,7 +57,7 @@ pub(super) fn page(state: &Arc<AppState>, request: &Parts) -> PageResult {
 
 /// Parses digits, or a time as people write it.
 fn parse_time(text: &str) -> Option<ReplayTime> {
-    ReplayTime::read(text).or_else(|| text.parse::<Moment>().ok().map(ReplayTime::exactly))
+    ReplayTime::read(text).or_else(|| Moment::parse_end(text).ok().map(ReplayTime::exactly))
 }
 
 /// The path of another URL at the same time.

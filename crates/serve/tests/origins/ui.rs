@@ -73,9 +73,29 @@ fn a_diff_shows_two_captures_side_by_side() {
         assert!(diff.contains(wanted), "{wanted}\n{diff}");
     }
     let nodes = origins.page("/diff?url=http://e.org/&base=2025&head=2027&mode=dom").text();
-    assert!(nodes.contains("Old → New"), "{nodes}");
+    let row =
+        nodes.split("<tr>").find(|row| row.contains("html &gt; body &gt; h1")).expect("the row of the node");
+    for wanted in
+        ["<td>changed</td>", "<td class=\"removed\"><div>Old</div>", "<td class=\"added\"><div>New</div>"]
+    {
+        assert!(row.contains(wanted), "{wanted}\n{row}");
+    }
     assert_eq!(origins.page("/diff?url=http://e.org/&base=2025").status, 400);
     assert_eq!(origins.page("/diff?url=http://nowhere.example/&base=2025&head=2026").status, 404);
+}
+
+#[test]
+fn noise_around_a_change_has_the_bytes_of_each_side() {
+    let museum = Museum::new(true);
+    for (time, nonce, text) in [("2025-12-31", "aaaaaaaa1", "old"), ("2026-01-05", "bbbbbbbb2", "new")] {
+        let body = format!("<p nonce=\"{nonce}\">\n<b>{text}</b>\n");
+        museum.commit(&[page("http://e.org/", &format!("{time}T10:00:00Z"), &body)], text);
+    }
+    let diff = museum.serve().page("/diff?url=http://e.org/&base=2025&head=2027").text();
+    let row = diff.split("<tr>").find(|row| row.contains("aaaaaaaa1")).expect("the older side");
+    let (older, newer) = row.split_once("bbbbbbbb2").expect("the newer side in the same row");
+    assert!(!newer.contains("aaaaaaaa1"), "{row}");
+    assert!(older.contains("<td class=\"same noise\">") && older.contains("noise: nonce"), "{row}");
 }
 
 #[test]

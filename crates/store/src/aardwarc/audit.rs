@@ -1,7 +1,7 @@
 //! Is every byte of an AardWARC store still what it was?
 //!
 //! Checks every record against its checksums, digests and id, the segments of every object, and the
-//! silo numbers. AardWARC's own index is not used.
+//! names and numbers of silos. AardWARC's own index is not used.
 
 use std::collections::{BTreeSet, HashSet};
 use std::io;
@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use varve_warc::record::RecordHeader;
 
+use super::check_files::check_files;
 use super::folder::{AardwarcSilo, number_of};
 use super::segments::AardwarcSegments;
 use super::{Aardwarc, AardwarcError, AardwarcFinding, AardwarcObject, folder, scan};
@@ -23,8 +24,12 @@ pub fn audit(
     found: &mut dyn FnMut(AuditFinding),
 ) -> Result<Option<AuditDone>, AardwarcError> {
     let mut done = AuditDone::default();
+    let mut damaged = HashSet::new();
     let mut tell = |finding: AardwarcFinding| {
         done.findings += 1;
+        if matches!(finding.kind, AuditKind::Damaged | AuditKind::Digest) {
+            damaged.insert(finding.silo.clone());
+        }
         found(translated(finding));
     };
     let (silos, records) = if quick {
@@ -38,6 +43,9 @@ pub fn audit(
         (store.silos().to_vec(), store.records())
     };
     missing_numbers(&silos).into_iter().for_each(&mut tell);
+    let in_files = check_files(&silos, &damaged)?;
+    done.findings += in_files.len() as u64;
+    in_files.into_iter().map(translated).for_each(found);
     done.silos = silos.len() as u64;
     done.records = records;
     for silo in &silos {

@@ -7,6 +7,7 @@
 //! store.
 
 mod audit;
+mod check_files;
 mod folder;
 mod object;
 mod scan;

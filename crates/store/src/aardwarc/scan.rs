@@ -17,9 +17,9 @@ use super::{AardwarcError, AardwarcFinding, is_damage};
 use crate::audit::AuditKind;
 
 /// Bytes of a member header, length field included.
-const MEMBER_HEADER_BYTES: usize = 24;
+pub(super) const MEMBER_HEADER_BYTES: usize = 24;
 /// The member that ends every record: four bytes, always packed alike.
-const RECORD_END_MEMBER: [u8; 24] = [
+pub(super) const RECORD_END_MEMBER: [u8; 24] = [
     0x1f, 0x8b, 0x08, 0x00, 0x20, 0x01, 0x19, 0x66, 0x02, 0x03, 0xe3, 0xe5, 0xe2, 0xe5, 0x02, 0x00, 0x44,
     0x15, 0xc2, 0x8b, 0x04, 0x00, 0x00, 0x00,
 ];
@@ -78,7 +78,7 @@ fn end_of_member(file: &File, offset: u64, size: u64) -> io::Result<Option<u64>>
     Ok(end.filter(|_| is_aardwarc))
 }
 
-fn read_all(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+pub(super) fn read_all(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {
         match file.read_at(&mut buffer[filled..], offset + filled as u64) {

@@ -1,8 +1,7 @@
 //! Audits every record of one silo.
 
-use varve_warc::digest::Digest;
 use varve_warc::parallel::{PartOptions, read_parts};
-use varve_warc::record::{RecordHeader, RecordType};
+use varve_warc::record::RecordHeader;
 use varve_warc::rules::{ReportingMode, Rule, WarcFinding};
 use varve_warc::validate_record::{CheckedRecord, DigestVerdict, RecordChecker};
 use varve_warc::{Error, Record, WarcReader};
@@ -14,10 +13,10 @@ use super::{AuditFinding, AuditKind, AuditRun, SegmentAudit};
 use crate::error::StoreError;
 use crate::exchange::{RecordExtractor, ScannedRecord};
 use crate::index::{IndexEntry, SiloPlace};
-use crate::reader::StoreReader;
 use crate::record::expected_record_id;
 use crate::record::index_entries;
-use crate::silo::{ProgressReporter, SiloFile, digest_chain, name};
+use crate::silo::{ProgressReporter, SiloFile, name};
+use crate::silo_chain::{ChainBreak, check_description, check_digest};
 
 /// The result for a part of a silo.
 #[derive(Default)]
@@ -84,8 +83,8 @@ impl AuditRun<'_> {
     pub(super) fn check_description(&mut self, silo: &SiloFile) -> Result<(), StoreError> {
         match self.store.description_of(silo.number)? {
             Some((header, _)) => {
-                if let Some(finding) = wrong_name(&header, silo) {
-                    self.report(finding);
+                if let Some(renamed) = check_description(&header, silo) {
+                    self.report(chain_finding(&renamed));
                 }
             }
             None => {
@@ -97,60 +96,31 @@ impl AuditRun<'_> {
     }
 }
 
-/// The actual digest of a sealed silo, and the one its successor states.
-pub(super) struct SealDigests {
-    found: Digest,
-    expected: Digest,
-}
-
-/// Hashes a silo and reads the expected digest from its successor; `None` without a successor.
-pub(super) fn seal_digests(store: &StoreReader, silo: &SiloFile) -> Result<Option<SealDigests>, StoreError> {
-    let next = silo.number + 1;
-    let description = store.description_of(next)?;
-    let expected = description.and_then(|(_, block)| digest_chain::stated_previous_digest(&block));
-    let Some(expected) = expected else { return Ok(None) };
-    let failed = |source| StoreError::read(silo.number, Error::Io { offset: 0, source });
-    let found = digest_chain::file_digest(&*store.silo(silo.number)?).map_err(failed)?;
-    Ok(Some(SealDigests { found, expected }))
-}
-
 impl AuditRun<'_> {
     /// Audits the records of a silo and, concurrently, its digest.
     pub(super) fn audit_silo(
         &mut self,
-        silo: &SiloFile,
+        (silo, next): (&SiloFile, Option<&SiloFile>),
         segments: &mut SegmentAudit,
         comparison: Option<&mut IndexComparison<'_>>,
         progress: &(impl Fn(u64) + Sync),
     ) -> Result<(), StoreError> {
         let store = self.store;
         let link = std::thread::scope(|scope| {
-            let link = scope.spawn(|| seal_digests(store, silo));
+            let link = scope.spawn(|| check_digest(store.silos(), silo, next));
             self.silo(silo, segments, comparison, progress)?;
             link.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })?;
-        if let Some(SealDigests { found, expected }) = link.filter(|link| link.found != link.expected) {
-            let message = format!(
-                "silo `{}` is not the file that was sealed: its digest is {found}, the next silo says {expected}",
-                silo.name()
-            );
-            self.report(AuditFinding::new(AuditKind::Damaged, message).at(silo.number, 0));
+        if let Some(changed) = link {
+            self.report(chain_finding(&changed));
         }
         Ok(())
     }
 }
 
-fn wrong_name(header: &RecordHeader, silo: &SiloFile) -> Option<AuditFinding> {
-    let expected = name::file_name(silo.number, silo.ending);
-    let stated = header.fields.get("WARC-Filename").map(String::from_utf8_lossy);
-    if header.record_type() == RecordType::Warcinfo && stated.as_deref() == Some(expected.as_str()) {
-        return None;
-    }
-    let message = match stated {
-        Some(stated) => format!("silo `{}` says that it is `{stated}`", silo.name()),
-        None => format!("silo `{}` does not begin with its description", silo.name()),
-    };
-    Some(AuditFinding::new(AuditKind::SiloName, message).at(silo.number, 0))
+fn chain_finding(link: &ChainBreak) -> AuditFinding {
+    let kind = if link.is_renamed() { AuditKind::SiloName } else { AuditKind::Damaged };
+    AuditFinding::new(kind, link.to_string()).at(link.silo, 0)
 }
 
 fn audit_part<S: ReadAt>(

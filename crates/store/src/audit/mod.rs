@@ -25,7 +25,7 @@ use crate::error::StoreError;
 use crate::exchange::ScannedRecord;
 use crate::index::{IndexOptions, SiloPlace};
 use crate::reader::StoreReader;
-use crate::silo::{SiloFile, missing_ranges, next_number};
+use crate::silo::{SiloFile, SiloListing, UnreadSiloFile, missing_ranges, next_number};
 
 pub(crate) use check_segments::SegmentAudit;
 pub use ids_in_silos::find_ids_in_silos;
@@ -52,8 +52,12 @@ pub enum AuditKind {
     SiloNumber,
     /// The settings of the archive cannot be read.
     Settings,
+    /// The dictionary for new silos cannot be used.
+    Dictionary,
     /// A silo states another number in its description.
     SiloName,
+    /// A file has the number of a silo and is not read.
+    SiloTwice,
     /// A sealed silo can be written to.
     SiloWritable,
     /// Index or catalog lack the newest records, as after a crash. The next writer adds them.
@@ -98,6 +102,8 @@ impl AuditKind {
         match self {
             Self::Form
             | Self::SiloWritable
+            | Self::SiloTwice
+            | Self::Dictionary
             | Self::SiloNumber
             | Self::Behind
             | Self::IndexMissing
@@ -239,6 +245,7 @@ pub fn audit(
         is_index_sound: options.index_lost.is_none(),
         done: AuditDone::default(),
         silo_lengths: BTreeMap::new(),
+        ambiguous: BTreeSet::new(),
         growing: None,
         stray_in_missing: BTreeMap::new(),
         cut_off: BTreeMap::new(),
@@ -277,7 +284,7 @@ impl AuditRun<'_> {
         let compares = usable && !options.quick && all_chosen;
         let mut comparison =
             compares.then(|| compare_index::IndexComparison::begin(scratch.as_ref(), options.index));
-        for silo in silos {
+        for (position, silo) in silos.iter().enumerate() {
             if !(options.chosen)(silo) {
                 self.done.silos_left_out += 1;
                 progress(silo.length);
@@ -287,7 +294,8 @@ impl AuditRun<'_> {
             self.check_permission(silo, silos.last());
             self.check_description(silo).unwrap_or_else(|error| self.step_failed(Some(silo.number), error));
             if !options.quick {
-                self.audit_silo(silo, &mut segments, comparison.as_mut(), progress)
+                let files = (silo, silos.get(position + 1));
+                self.audit_silo(files, &mut segments, comparison.as_mut(), progress)
                     .unwrap_or_else(|error| self.step_failed(Some(silo.number), error));
                 self.done.bytes += silo.length;
             }
@@ -367,6 +375,8 @@ pub(crate) struct AuditRun<'a> {
     pub(crate) done: AuditDone,
     /// The silos present, each with its length.
     silo_lengths: BTreeMap<u32, u64>,
+    /// The numbers that two files have, so that neither is read.
+    ambiguous: BTreeSet<u32>,
     /// The last silo, if it is not sealed.
     growing: Option<u32>,
     /// The number of index entries that refer to each missing silo.
@@ -481,7 +491,8 @@ impl AuditRun<'_> {
         };
         // A damaged index can name any number.
         let known = self.known.filter(|_| self.is_index_sound).map(SiloPlace::silo);
-        let numbers: Vec<u32> = self.silo_lengths.keys().copied().collect();
+        let mut numbers: Vec<u32> = self.silo_lengths.keys().chain(&self.ambiguous).copied().collect();
+        numbers.sort_unstable();
         let end = known.into_iter().chain(used).map(|last| last + 1).max();
         missing_ranges(&numbers, end.unwrap_or(0))
     }
@@ -534,10 +545,23 @@ impl AuditRun<'_> {
 
     /// Lists the silos.
     fn list_silos(&mut self) -> Result<Vec<SiloFile>, StoreError> {
-        let silos = self.store.files().list()?;
+        let SiloListing { silos, unread } = self.store.files().survey()?;
+        unread.iter().for_each(|file| self.report_unread_file(file));
         self.silo_lengths = silos.iter().map(|(number, silo)| (*number, silo.length)).collect();
         self.growing = silos.values().next_back().filter(|last| !last.read_only).map(|last| last.number);
         Ok(silos.into_values().collect())
+    }
+
+    /// Reports a file that has the number of a silo and is not read. It is an error if the silo is
+    /// not read because of it.
+    fn report_unread_file(&mut self, file: &UnreadSiloFile) {
+        let mut finding = AuditFinding::new(AuditKind::SiloTwice, file.to_string());
+        finding.silo = Some(file.number);
+        if file.is_ambiguous() {
+            self.ambiguous.insert(file.number);
+            finding.severity = AuditSeverity::Error;
+        }
+        self.emit(finding);
     }
 
     fn check_permission(&mut self, silo: &SiloFile, last: Option<&SiloFile>) {

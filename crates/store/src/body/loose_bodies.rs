@@ -2,14 +2,16 @@
 //! digits.
 //!
 //! The layout of Moku sites: `blobs/ab/abcd…`. A body is written under a temporary name, synced and
-//! renamed, and its folder is synced. So a file under its final name is complete, and concurrent
-//! writers of one body both succeed. A body that was damaged later is replaced when it is kept
+//! renamed. So a file under its final name is complete, and concurrent writers of one body both
+//! succeed. The folders of new names are synced together, each once, by
+//! [`sync_bodies`](BodyStore::sync_bodies). A body that was damaged later is replaced when it is kept
 //! again.
 
+use std::collections::BTreeSet;
 use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use varve_core::BodyId;
 use varve_core::body::{BodyError, BodySource, BodyStore, StoredBody};
@@ -17,7 +19,7 @@ use varve_warc::digest::{Algorithm, Digest, Hasher};
 use varve_wire::ReadAtCursor;
 
 use super::verified_body::VerifiedBody;
-use crate::disk::{Disk, DiskError, FileSource};
+use crate::disk::{Disk, DiskError, DiskFile, FileSource};
 use crate::record::body_of_digest;
 
 /// Bytes copied at a time.
@@ -33,12 +35,15 @@ pub struct LooseBodies {
     counter: AtomicU64,
     /// Distinguishes processes.
     process: u32,
+    /// The folders with names that may not survive a power cut yet.
+    unsynced_folders: Mutex<BTreeSet<PathBuf>>,
 }
 
 impl LooseBodies {
     /// Uses `folder`, which is created with the first body.
     pub fn new(disk: Arc<dyn Disk>, folder: PathBuf) -> Self {
-        Self { disk, folder, counter: AtomicU64::new(0), process: std::process::id() }
+        let (counter, process) = (AtomicU64::new(0), std::process::id());
+        Self { disk, folder, counter, process, unsynced_folders: Mutex::default() }
     }
 
     /// The path of a body.
@@ -90,6 +95,31 @@ impl LooseBodies {
         self.keep_body(content)
     }
 
+    /// Opens a body of at most `length` bytes; `None` if it is not stored. A longer file is damaged,
+    /// and is not read: it may be of any length.
+    pub fn open_body_within(
+        &self,
+        id: &BodyId,
+        length: u64,
+    ) -> Result<Option<Box<dyn Read + Send>>, BodyError> {
+        let Some(file) = self.open_file(id)? else { return Ok(None) };
+        let found = file.length().map_err(BodyError::new)?;
+        if found > length {
+            return Err(BodyError::new(too_long_body(id, found, length)));
+        }
+        // The file may grow now. One byte more than the length does not match the digest.
+        let bytes = ReadAtCursor::new(FileSource::new(file), 0).take(length.saturating_add(1));
+        Ok(Some(Box::new(VerifiedBody::new(bytes, *id))))
+    }
+
+    fn open_file(&self, id: &BodyId) -> Result<Option<Box<dyn DiskFile>>, BodyError> {
+        match self.disk.open(&self.path(id)) {
+            Ok(file) => Ok(Some(file)),
+            Err(error) if error.is_absent() => Ok(None),
+            Err(error) => Err(BodyError::new(error)),
+        }
+    }
+
     /// Whether each body is stored with its length. Reads none of them.
     pub fn have_lengths(&self, bodies: &[(BodyId, u64)]) -> Result<Vec<bool>, BodyError> {
         let has = |(id, length): &(BodyId, u64)| {
@@ -119,11 +149,16 @@ impl LooseBodies {
         }
         let folder = path.parent().unwrap_or(&self.folder);
         self.disk.make_folders(folder)?;
-        self.disk.sync_folder(&self.folder)?;
         self.disk.rename(unfinished, &path)?;
-        self.disk.sync_folder(folder)?;
+        let mut unsynced = self.unsynced_folders.lock().unwrap_or_else(PoisonError::into_inner);
+        unsynced.insert(folder.to_owned());
         Ok(true)
     }
+}
+
+/// What is wrong with a body that is longer than its recorded length.
+pub fn too_long_body(id: &BodyId, length: u64, recorded: u64) -> String {
+    format!("body {id} is damaged: it has {length} bytes, and {recorded} were recorded")
 }
 
 /// Computes the digest of what is written.
@@ -144,14 +179,9 @@ impl io::Write for DigestWriter {
 
 impl BodySource for LooseBodies {
     fn open_body(&self, id: &BodyId) -> Result<Option<Box<dyn Read + Send>>, BodyError> {
-        match self.disk.open(&self.path(id)) {
-            Ok(file) => {
-                let bytes = ReadAtCursor::new(FileSource::new(file), 0);
-                Ok(Some(Box::new(VerifiedBody::new(bytes, *id))))
-            }
-            Err(error) if error.is_absent() => Ok(None),
-            Err(error) => Err(BodyError::new(error)),
-        }
+        let Some(file) = self.open_file(id)? else { return Ok(None) };
+        let bytes = ReadAtCursor::new(FileSource::new(file), 0);
+        Ok(Some(Box::new(VerifiedBody::new(bytes, *id))))
     }
 
     fn have_bodies(&self, ids: &[BodyId]) -> Result<Vec<bool>, BodyError> {
@@ -178,8 +208,19 @@ impl BodyStore for LooseBodies {
         Ok(StoredBody { id, length, new })
     }
 
-    /// Does nothing: `keep_body` syncs each body.
+    /// Syncs the folders of new names; `keep_body` has synced the content. A folder whose sync fails
+    /// stays in the list.
     fn sync_bodies(&self) -> Result<(), BodyError> {
+        let mut unsynced = self.unsynced_folders.lock().unwrap_or_else(PoisonError::into_inner);
+        if unsynced.is_empty() {
+            return Ok(());
+        }
+        // The folders themselves may be new.
+        self.disk.sync_folder(&self.folder).map_err(BodyError::new)?;
+        while let Some(folder) = unsynced.first() {
+            self.disk.sync_folder(folder).map_err(BodyError::new)?;
+            unsynced.pop_first();
+        }
         Ok(())
     }
 }

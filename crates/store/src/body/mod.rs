@@ -8,6 +8,6 @@ mod loose_files;
 mod silo_bodies;
 mod verified_body;
 
-pub use loose_bodies::LooseBodies;
+pub use loose_bodies::{LooseBodies, too_long_body};
 pub use loose_files::LooseFile;
 pub(crate) use silo_bodies::read_head;

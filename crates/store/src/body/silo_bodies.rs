@@ -11,7 +11,7 @@ use varve_wire::{DecodeLimits, DecodedBody, HeadCollector, open_body, open_paylo
 
 use super::verified_body::VerifiedBody;
 use crate::error::StoreError;
-use crate::exchange::payload_of;
+use crate::exchange::{not_modified_head, payload_of};
 use crate::index::IndexPrefix;
 use crate::reader::ObjectReader;
 use crate::reader::{SiloRecord, StoreReader};
@@ -73,7 +73,8 @@ impl StoreReader {
     /// `open_body`: the body is longer than `most` bytes, segmented or damaged.
     pub fn read_body(&self, id: &BodyId, most: u64, into: &mut Vec<u8>) -> Result<bool, StoreError> {
         let wanted = RecordId::of_body(*id);
-        let places = self.index().find(IndexPrefix::of(&wanted))?;
+        // `open_body` reports a damaged index.
+        let Ok(places) = self.index().find(IndexPrefix::of(&wanted)) else { return Ok(false) };
         let mut alone = places.iter();
         let (Some(place), None) = (alone.next(), alone.next()) else { return Ok(false) };
         let mut visitor = self.silos().random_access();
@@ -136,6 +137,9 @@ impl StoreReader {
     /// revisit.
     pub fn response_head(&self, record: &RecordId) -> Result<Option<Vec<u8>>, StoreError> {
         let Some(mut found) = self.response(record)? else { return Ok(None) };
+        if let Some(head) = not_modified_head(found.header()) {
+            return Ok(Some(head));
+        }
         let collector = read_head(&mut found).map_err(StoreError::Content)?;
         let length = collector.head().map_or(0, |head| head.length);
         Ok(Some(collector.bytes()[..length].to_vec()))
@@ -147,6 +151,9 @@ impl StoreReader {
         let Some(mut found) = self.response(record)? else { return Ok(None) };
         if found.header().record_type() != RecordType::Revisit {
             return Ok(Some(Box::new(found)));
+        }
+        if let Some(head) = not_modified_head(found.header()) {
+            return Ok(Some(Box::new(io::Cursor::new(head))));
         }
         let original = found.header().reference("WARC-Refers-To").and_then(parse_id);
         let head = read_head(&mut found).map_err(StoreError::Content)?;

@@ -1,20 +1,21 @@
-//! The real disk below one folder. Each method makes a few system calls and adds the path to errors.
+//! The real disk below one folder. Each method makes a few system calls and adds the path to
+//! errors.
 //!
 //! Files are reached through a [`Folder`]: no link below the root is followed, and only regular
 //! files are opened. So an archive that someone else made cannot lead a write to another file.
 //!
-//! Requires Unix: positioned reads and writes, syncing a folder, and renaming over a mapped file.
+//! Requires Unix: positioned reads and writes, syncing a folder, and renaming over an open file.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use varve_file::{EntryKind, ExpectedKind, Folder, FolderError};
+use varve_file::{EntryKind, ExpectedKind, Folder, FolderError, TemporaryFolder};
 
-use super::{Disk, DiskError, DiskFile, MappedFile, Operation, Stat};
+use super::{Disk, DiskError, DiskFile, Operation, Stat};
 use crate::steps::{self, step};
 
 /// The file system of this machine below a root folder. A path outside the root is an error.
@@ -88,19 +89,6 @@ impl Disk for LocalDisk {
         self.open_file(Operation::Create, path, |folder, name| folder.create_new(name))
     }
 
-    fn map(&self, path: &Path) -> Result<MappedFile, DiskError> {
-        let mut file = self.run(Operation::Map, path, |folder, name| folder.open_to_read(name))?;
-        // Some file systems cannot map files; then the file is read.
-        match MappedFile::map(&file) {
-            Ok(mapped) => Ok(mapped),
-            Err(_) => {
-                let mut bytes = Vec::new();
-                file.read_to_end(&mut bytes).map_err(failed(Operation::Read, path))?;
-                Ok(MappedFile::from(bytes))
-            }
-        }
-    }
-
     fn stat(&self, path: &Path) -> Result<Option<Stat>, DiskError> {
         // A root that does not exist contains nothing.
         match self.run(Operation::Stat, path, |folder, name| folder.entry(name)) {
@@ -141,9 +129,19 @@ impl Disk for LocalDisk {
         self.run(Operation::Rename, from, |folder, name| folder.rename(name, self.name(to)?))
     }
 
+    fn exchange(&self, one: &Path, other: &Path) -> Result<(), DiskError> {
+        step("exchange", other);
+        self.run(Operation::Exchange, one, |folder, name| folder.exchange(name, self.name(other)?))
+    }
+
     fn remove(&self, path: &Path) -> Result<(), DiskError> {
         step("remove", path);
         self.run(Operation::Remove, path, |folder, name| folder.remove(name))
+    }
+
+    fn remove_tree(&self, folder: &Path) -> Result<(), DiskError> {
+        step("remove folders", folder);
+        self.run(Operation::RemoveTree, folder, |root, name| root.remove_tree(name))
     }
 
     fn set_read_only(&self, path: &Path) -> Result<(), DiskError> {
@@ -154,6 +152,11 @@ impl Disk for LocalDisk {
     fn sync_folder(&self, folder: &Path) -> Result<(), DiskError> {
         step("sync a folder", folder);
         self.run(Operation::SyncFolder, folder, |root, name| root.sync(name))
+    }
+
+    fn temporary_folder(&self, folder: &Path) -> TemporaryFolder {
+        // A path outside the root stays outside as a name, and is refused when it is opened.
+        TemporaryFolder::below(&self.root, folder.strip_prefix(&self.root).unwrap_or(folder))
     }
 }
 
@@ -206,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_written_read_cut_and_mapped() {
+    fn a_file_is_written_cut_and_read() {
         let folder = tempfile::tempdir().unwrap();
         let disk = LocalDisk::new(folder.path());
         let path = folder.path().join("a");
@@ -217,7 +220,8 @@ mod tests {
         let mut buffer = [0; 8];
         assert_eq!(file.read_at(&mut buffer, 1).unwrap(), 4);
         assert_eq!(&buffer[..4], b"ello");
-        assert_eq!(&*disk.map(&path).unwrap(), b"hello");
+        let again = disk.open(&path).unwrap();
+        assert_eq!((again.read_at(&mut buffer, 0).unwrap(), &buffer[..5]), (5, &b"hello"[..]));
         assert_eq!(file.length().unwrap(), 5);
     }
 
@@ -245,12 +249,18 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_file_maps_to_nothing() {
+    fn folders_are_exchanged_in_one_step_and_removed_with_their_content() {
         let folder = tempfile::tempdir().unwrap();
         let disk = LocalDisk::new(folder.path());
-        let path = folder.path().join("empty");
-        disk.create_new(&path).unwrap();
-        assert!(disk.map(&path).unwrap().is_empty());
+        let [one, other] = ["one", "other"].map(|name| folder.path().join(name));
+        disk.make_folders(&one).unwrap();
+        disk.make_folders(&other).unwrap();
+        disk.create_new(&one.join("a")).unwrap();
+        disk.exchange(&one, &other).unwrap();
+        assert_eq!((disk.list(&one).unwrap().len(), disk.list(&other).unwrap().len()), (0, 1));
+        disk.remove_tree(&other).unwrap();
+        assert_eq!(disk.stat(&other).unwrap(), None);
+        disk.remove_tree(&other).unwrap();
     }
 
     #[test]
@@ -282,7 +292,6 @@ mod tests {
         for error in [
             disk.open(&link).err(),
             disk.open_to_write(&link).err(),
-            disk.map(&link).err(),
             disk.stat(&link).err(),
             disk.set_read_only(&link).err(),
         ] {

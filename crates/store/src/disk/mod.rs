@@ -8,30 +8,29 @@
 
 mod file_source;
 mod local_disk;
-mod mapped_file;
 
 use std::ffi::OsString;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use varve_file::TemporaryFolder;
+
 pub use file_source::FileSource;
 pub use local_disk::LocalDisk;
-pub use mapped_file::MappedFile;
 
-/// The file system operations that the store needs. Paths are absolute or relative, as the user named
-/// the archive; a real disk refuses those outside the folder that it was opened for.
+/// The file system operations that the store needs. Paths are absolute or relative, as the user
+/// named the archive; a real disk refuses those outside the folder that it was opened for.
 ///
 /// Guarantees:
 ///
 /// - After a rename over an existing name, that name refers to the old or the new file, never to a
 ///   mixture.
-/// - An open or mapped file stays readable after its name was removed or replaced.
+/// - An open file stays readable after its name was removed or replaced.
 /// - Bytes survive a power cut once [`DiskFile::sync`] returned, names once [`Disk::sync_folder`]
 ///   of their folder did. Before that, any subset of the writes may survive.
 ///
-/// Duties of the caller: never write to one file from two threads at once, and never map a file
-/// that may still change.
+/// Duty of the caller: never write to one file from two threads at once.
 pub trait Disk: Send + Sync {
     /// Opens an existing file for reading only.
     fn open(&self, path: &Path) -> Result<Box<dyn DiskFile>, DiskError>;
@@ -42,9 +41,6 @@ pub trait Disk: Send + Sync {
     /// Creates a file for reading and writing; fails when the name is taken.
     fn create_new(&self, path: &Path) -> Result<Box<dyn DiskFile>, DiskError>;
 
-    /// Maps a file that will never change again; reads it where mapping is impossible.
-    fn map(&self, path: &Path) -> Result<MappedFile, DiskError>;
-
     /// The metadata of a file or folder; `None` when it does not exist.
     fn stat(&self, path: &Path) -> Result<Option<Stat>, DiskError>;
 
@@ -54,17 +50,26 @@ pub trait Disk: Send + Sync {
     /// Creates a folder and its parents. Succeeds when the folder exists.
     fn make_folders(&self, folder: &Path) -> Result<(), DiskError>;
 
-    /// Renames a file, replacing an existing one.
+    /// Renames a file, replacing an existing one, or a folder.
     fn rename(&self, from: &Path, to: &Path) -> Result<(), DiskError>;
+
+    /// Exchanges two folders in one step.
+    fn exchange(&self, one: &Path, other: &Path) -> Result<(), DiskError>;
 
     /// Removes a file.
     fn remove(&self, path: &Path) -> Result<(), DiskError>;
+
+    /// Removes a folder and everything in it. Succeeds when it does not exist.
+    fn remove_tree(&self, folder: &Path) -> Result<(), DiskError>;
 
     /// Removes write permission from a file.
     fn set_read_only(&self, path: &Path) -> Result<(), DiskError>;
 
     /// Waits until the names in a folder survive a power cut.
     fn sync_folder(&self, folder: &Path) -> Result<(), DiskError>;
+
+    /// The folder for files without a name, which is opened when the first is made.
+    fn temporary_folder(&self, folder: &Path) -> TemporaryFolder;
 }
 
 /// An open file of a [`Disk`].
@@ -107,8 +112,6 @@ pub enum Operation {
     Open,
     /// Creating a file.
     Create,
-    /// Mapping a file.
-    Map,
     /// Reading length or permissions.
     Stat,
     /// Listing a folder.
@@ -117,8 +120,12 @@ pub enum Operation {
     MakeFolders,
     /// Renaming a file.
     Rename,
+    /// Exchanging two folders.
+    Exchange,
     /// Removing a file.
     Remove,
+    /// Removing a folder with its content.
+    RemoveTree,
     /// Removing write permission.
     SetReadOnly,
     /// Syncing a folder.
@@ -138,12 +145,13 @@ impl fmt::Display for Operation {
         formatter.write_str(match self {
             Self::Open => "open",
             Self::Create => "create",
-            Self::Map => "map",
             Self::Stat => "examine",
             Self::List => "list",
             Self::MakeFolders => "make folder",
             Self::Rename => "rename",
+            Self::Exchange => "exchange",
             Self::Remove => "remove",
+            Self::RemoveTree => "remove folder",
             Self::SetReadOnly => "make read-only",
             Self::SyncFolder => "sync folder",
             Self::Read => "read",

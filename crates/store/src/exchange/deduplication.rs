@@ -2,9 +2,9 @@
 //! `revisit` without its payload.
 //!
 //! A response is a duplicate if a stored response has the same payload and the same body. The index
-//! finds stored responses once they are synced. Newer ones are remembered in memory, because a crawl
-//! receives the same response from many URLs within seconds. A 304 response is a revisit of the
-//! record that the caller names.
+//! finds stored responses once they are synced. Newer ones are remembered in memory, because a
+//! crawl receives the same response from many URLs within seconds. A 304 response is a revisit of
+//! the record that the caller names.
 //!
 //! Does not write records. Objects, which have no payload, are deduplicated by their id in
 //! [`StoreWriter`].
@@ -17,9 +17,8 @@ use varve_core::{BodyId, RecordId};
 use varve_warc::digest::Digest;
 use varve_warc::record::{RecordHeader, RecordType};
 use varve_warc::write::Profile;
-use varve_wire::MessageHead;
 
-use super::examined_response::ExaminedResponse;
+use super::examined_response::{ExaminedResponse, STATUS_NOT_MODIFIED};
 use super::{NewExchange, RevisitOriginal, payload_of};
 use crate::error::StoreError;
 use crate::record::{body_of_digest, record_and_body_ids};
@@ -46,9 +45,10 @@ impl<'a> Deduplicator<'a> {
         exchange: &NewExchange<'_>,
         examined: &ExaminedResponse<'_>,
     ) -> Result<Option<(Profile, RevisitOriginal)>, StoreError> {
-        let status = examined.head.as_deref().and_then(MessageHead::status);
-        if let (Some(304), Some(original)) = (status, &exchange.unchanged) {
-            return Ok(Some((Profile::ServerNotModified, original.clone())));
+        if let (Some(STATUS_NOT_MODIFIED), Some(original)) = (examined.status(), &exchange.unchanged) {
+            let profile =
+                original.payload.map_or(Profile::ServerNotModified, Profile::IdenticalPayloadDigest);
+            return Ok(Some((profile, original.clone())));
         }
         let Some(payload) = examined.facts.payload else { return Ok(None) };
         if exchange.truncated.is_some() || examined.payload_length == 0 {
@@ -95,6 +95,7 @@ fn original_of(header: &RecordHeader, id: RecordId, length: u64) -> Option<Revis
         record: id,
         url: String::from_utf8_lossy(header.target_uri()?).into_owned(),
         date: String::from_utf8_lossy(header.fields.get("WARC-Date")?).into_owned(),
+        payload: header.payload_digest().and_then(Result::ok),
         body: body?,
         length,
     })

@@ -8,6 +8,9 @@ use varve_warc::payload::{PayloadKind, PayloadTracker};
 use varve_warc::write::BlockFacts;
 use varve_wire::{DecodeLimits, MessageHead, ReadAt, ReadAtCursor, StartLine, open_body};
 
+/// The status of a response to a conditional request when nothing changed.
+pub(super) const STATUS_NOT_MODIFIED: u16 = 304;
+
 /// The facts about a response.
 pub(super) struct ExaminedResponse<'a> {
     /// Length and digests of the block.
@@ -19,6 +22,13 @@ pub(super) struct ExaminedResponse<'a> {
     /// The digest of the body.
     pub(super) body: Digest,
     pub(super) body_length: u64,
+}
+
+impl ExaminedResponse<'_> {
+    /// The status of the response; `None` when it is not an HTTP message.
+    pub(super) fn status(&self) -> Option<u16> {
+        self.head.as_deref().and_then(MessageHead::status)
+    }
 }
 
 /// Reads a response, whose head is parsed unless it is known. A body whose content codings cannot

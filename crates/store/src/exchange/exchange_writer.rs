@@ -13,11 +13,14 @@ use varve_warc::write::{
     BlockFacts, Draft, PackedRecord, Packer, Profile, RecordPackError, RecordUri, pack_reader,
 };
 
-use varve_wire::{MessageHead, ReadAtCursor};
+use varve_wire::ReadAtCursor;
 
 use super::deduplication::Deduplicator;
-use super::examined_response::{ExaminedResponse, examine};
-use super::{NewExchange, NewRendering, NewRenderings, RevisitOriginal, receipt_of, target_of_document};
+use super::examined_response::{ExaminedResponse, STATUS_NOT_MODIFIED, examine};
+use super::{
+    NewExchange, NewRendering, NewRenderings, RevisitOriginal, not_modified_field, receipt_of,
+    target_of_document,
+};
 use crate::error::{StoreError, parse_record_uri};
 use crate::record::{field, record_and_body_ids, record_uri};
 use crate::writer::{KeptRecord, NewObject, StoreWriter, Ticket};
@@ -104,7 +107,7 @@ impl<'a> ExchangeWriter<'a> {
         let WrittenExchange { header, examined, ticket, .. } = self.write(packer, exchange, renderings)?;
         let (record, _) = record_and_body_ids(&header);
         let record = record.ok_or_else(|| no_receipt(&header))?;
-        let status = examined.head.as_deref().and_then(MessageHead::status).unwrap_or(0);
+        let status = examined.status().unwrap_or(0);
         Ok(KeptNonCapture { record, status, length: examined.body_length, ticket })
     }
 
@@ -274,7 +277,8 @@ fn changed_response() -> StoreError {
     StoreError::Content(io::Error::other("the response changed while it was read"))
 }
 
-/// A revisit contains only the head of the response.
+/// A revisit contains only the head of the response. The head of a 304 is in a field, because
+/// programs would show it in place of the original.
 fn pack_revisit(
     packer: &mut Packer,
     exchange: &NewExchange<'_>,
@@ -286,16 +290,22 @@ fn pack_revisit(
     let length = examined.head.as_ref().map_or(0, |head| head.length);
     let mut block = vec![0; length];
     ReadAtCursor::new(exchange.response, 0).read_exact(&mut block).map_err(StoreError::Content)?;
+    let is_not_modified = exchange.unchanged.is_some() && examined.status() == Some(STATUS_NOT_MODIFIED);
+    let not_modified = if is_not_modified { not_modified_field(&block) } else { None };
+    let profile = match profile {
+        _ if is_not_modified && not_modified.is_none() => Profile::ServerNotModified,
+        profile => profile,
+    };
     let of_original = Digest::of_sha256(original.body.as_bytes());
     let says_payload =
         matches!(&profile, Profile::IdenticalPayloadDigest(payload) if *payload == of_original);
     let body = (!says_payload).then_some(&of_original);
-    let draft = answer(exchange, RecordType::Revisit, (body, original.length), renderings).revisit_of(
-        profile,
-        record_uri(&original.record),
-        &original.url,
-        &original.date,
-    );
+    let mut draft = answer(exchange, RecordType::Revisit, (body, original.length), renderings);
+    if let Some(head) = not_modified {
+        draft = draft.field(field::NOT_MODIFIED_HEAD, &head);
+        block.clear();
+    }
+    let draft = draft.revisit_of(profile, record_uri(&original.record), &original.url, &original.date);
     Ok(packer.pack(&draft, PayloadKind::Revisit, &block)?)
 }
 

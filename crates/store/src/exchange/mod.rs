@@ -14,6 +14,7 @@
 mod deduplication;
 mod examined_response;
 mod exchange_writer;
+mod not_modified;
 mod receipt;
 mod scan;
 
@@ -21,9 +22,12 @@ use std::net::IpAddr;
 
 use varve_core::{BodyId, RecordId, RunId};
 use varve_warc::date::Date;
+use varve_warc::digest::Digest;
 use varve_wire::{MessageHead, ReadAt};
 
 pub use exchange_writer::{ExchangeWriter, KeptExchange, KeptNonCapture};
+pub use not_modified::not_modified_field;
+pub(crate) use not_modified::not_modified_head;
 pub(crate) use receipt::payload_of;
 pub(crate) use receipt::target_of_document;
 pub use receipt::{is_capture, page_of, receipt_of, renderings_of};
@@ -93,6 +97,8 @@ pub struct RevisitOriginal {
     pub url: String,
     /// Its date, as it was written.
     pub date: String,
+    /// Its `WARC-Payload-Digest`, by which other programs find it. A chunked response has none.
+    pub payload: Option<Digest>,
     /// The body in it.
     pub body: BodyId,
     /// The length of that body.

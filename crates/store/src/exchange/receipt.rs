@@ -9,6 +9,7 @@ use varve_warc::record::{RecordHeader, RecordType};
 use varve_warc::write::Profile;
 use varve_wire::MessageHead;
 
+use super::not_modified_head;
 use crate::record::{body_of_digest, field, parse_id};
 
 /// Whether a record is a capture: a response or revisit without the non-capture mark.
@@ -18,12 +19,14 @@ pub fn is_capture(header: &RecordHeader) -> bool {
 }
 
 /// The receipt of a record; `None` when it is not a capture or not written by varve. `head` is the
-/// head of the response.
+/// head of the response in its block; that of a 304 is in the header.
 pub fn receipt_of(header: &RecordHeader, head: Option<&MessageHead>) -> Option<Receipt> {
     if !is_capture(header) {
         return None;
     }
     let is_revisit = header.record_type() == RecordType::Revisit;
+    let not_modified = not_modified_head(header).and_then(|head| MessageHead::parse(&head));
+    let head = not_modified.as_ref().or(head);
     let text = |name: &str| header.fields.get(name).and_then(|value| std::str::from_utf8(value).ok());
     let length = text(field::BODY_LENGTH)?.parse().ok()?;
     let renderings = renderings_of(header);
@@ -39,7 +42,8 @@ pub fn receipt_of(header: &RecordHeader, head: Option<&MessageHead>) -> Option<R
         length,
         truncated: text("WARC-Truncated").filter(|_| !is_revisit).map(str::to_owned),
         revisit_of: header.reference("WARC-Refers-To").and_then(parse_id),
-        not_modified: is_revisit && text("WARC-Profile") == Some(Profile::ServerNotModified.uri()),
+        not_modified: is_revisit
+            && (not_modified.is_some() || text("WARC-Profile") == Some(Profile::ServerNotModified.uri())),
     })
 }
 

@@ -138,7 +138,7 @@ impl IndexWriter {
     ) -> Result<(), IndexError> {
         self.disk.sync_folder(&self.folder)?;
         let shards = ShardSet::open_these(&*self.disk, &self.folder, after)?;
-        self.lock_view().shards = shards;
+        self.lock_view().shards = Arc::new(shards);
         for shard in before.all().filter(|shard| !after.contains(&shard.name())) {
             remove(&*self.disk, shard.path())?;
             done.removed += 1;

@@ -11,7 +11,7 @@
 //! Every position follows from the count of entries, so a reader needs only the header. The file is
 //! a function of the set of its entries: equal sets give equal bytes.
 //!
-//! A block of 4096 bytes is aligned to a page, so checking a block touches one page.
+//! A block of 4096 bytes is aligned to a page, so reading a block touches one page.
 
 use super::entry::{ENTRY_SIZE, IndexPrefix, SiloPlace};
 use super::file_names::ShardName;
@@ -47,13 +47,9 @@ impl ShardGeometry {
         1 << self.bucket_bits
     }
 
-    /// The bucket of a prefix in the shard `name`, and its position in the bucket as a fraction of
-    /// 2^64.
-    #[inline]
-    pub(super) fn bucket(self, name: ShardName, prefix: IndexPrefix) -> (usize, u64) {
-        let inside = prefix.0 << name.bits();
-        let bucket = inside.checked_shr(64 - self.bucket_bits).unwrap_or(0);
-        (bucket as usize, inside << self.bucket_bits)
+    /// The bucket of a prefix in the shard `name`.
+    pub(super) fn bucket(self, name: ShardName, prefix: IndexPrefix) -> usize {
+        bucket_of(name, prefix, self.bucket_bits).0
     }
 
     pub(super) fn blocks(self) -> usize {
@@ -71,6 +67,14 @@ impl ShardGeometry {
     pub(super) fn length(self) -> u64 {
         self.entries_start() as u64 + self.count * ENTRY_SIZE as u64
     }
+}
+
+/// The bucket of a prefix when the shard `name` is divided into two to the power of `bits` buckets,
+/// and its position in the bucket as a fraction of 2^64.
+pub(super) fn bucket_of(name: ShardName, prefix: IndexPrefix, bits: u32) -> (usize, u64) {
+    let inside = prefix.0 << name.bits();
+    let bucket = inside.checked_shr(64 - bits).unwrap_or(0);
+    (bucket as usize, inside << bits)
 }
 
 /// The first 64 bytes of a shard.
@@ -140,9 +144,8 @@ impl ShardHeader {
     }
 }
 
-/// The big-endian number at an offset of a table or header.
-#[inline]
-pub(super) fn u32_at(bytes: &[u8], offset: usize) -> u32 {
+/// The big-endian number at an offset of a header.
+fn u32_at(bytes: &[u8], offset: usize) -> u32 {
     let mut four = [0; 4];
     four.copy_from_slice(&bytes[offset..offset + 4]);
     u32::from_be_bytes(four)

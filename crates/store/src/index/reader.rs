@@ -5,11 +5,12 @@
 //! reader that opens the files in that order sees every entry that existed when it began, even
 //! during housekeeping, a split or a rebuild. It may see some twice.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::appendices;
 use super::appendix_entries::AppendixEntries;
+use super::batch_lookup::LOOKUPS_PER_GROUP;
 use super::entry::{IndexEntry, IndexPrefix, PrefixRange, SiloPlace};
 use super::error::IndexError;
 use super::file_names;
@@ -18,11 +19,13 @@ use super::shards::ShardSet;
 use super::view::IndexView;
 use crate::disk::Disk;
 
-/// Reads an index. Opening is cheap: it maps the shards and reads their headers. A reader that was
+/// Reads an index. Opening is cheap: it reads the headers of the shards and the appendices. A reader that was
 /// opened does not see later changes; a reader of an [`IndexWriter`](super::IndexWriter) does.
 #[derive(Clone, Debug)]
 pub struct IndexReader {
     source: ViewSource,
+    /// The file and offset of the first entries that could not be read.
+    gap: Option<(PathBuf, u64)>,
 }
 
 /// Where a reader's view comes from.
@@ -39,20 +42,33 @@ impl IndexReader {
     /// Opens the index in a folder.
     pub fn open(disk: &dyn Disk, folder: &Path) -> Result<Self, IndexError> {
         // The order matters, see the module documentation.
-        let live = appendices::read(disk, &folder.join(file_names::APPENDIX_FILE))?;
-        let live =
-            live.map_or_else(AppendixEntries::new, |(decoded, _)| AppendixEntries::from(decoded.entries));
+        let path = folder.join(file_names::APPENDIX_FILE);
+        let decoded = appendices::read(disk, &path)?.map(|(decoded, _)| decoded);
         let rotated = appendices::read_rotated(disk, folder)?;
-        let shards = ShardSet::open(disk, folder)?;
-        Ok(Self { source: ViewSource::Opened(IndexView { shards, rotated, live }) })
+        let shards = Arc::new(ShardSet::open(disk, folder)?);
+        // Every index has an appendix, which may be empty.
+        let live_gap = decoded.as_ref().map_or(Some(0), |live| live.gaps.first().map(|gap| gap.start));
+        let rotated_gap = || {
+            let damaged = rotated.iter().find_map(|rotated| Some((rotated.number, rotated.damage?)));
+            damaged.map(|(number, offset)| (folder.join(file_names::rotated(number)), offset))
+        };
+        let gap = live_gap.map(|offset| (path, offset)).or_else(rotated_gap);
+        let live = decoded.map_or_else(AppendixEntries::new, |live| AppendixEntries::from(live.entries));
+        Ok(Self { source: ViewSource::Opened(IndexView { shards, rotated, live }), gap })
     }
 
     /// Reads the view of a writer.
     pub(super) fn sharing(view: Arc<RwLock<IndexView>>) -> Self {
-        Self { source: ViewSource::Shared(view) }
+        Self { source: ViewSource::Shared(view), gap: None }
     }
 
-    #[inline]
+    /// The error of entries that could not be read when the index was opened, if there are any. An
+    /// id that is not found may then be stored.
+    pub fn gap(&self) -> Option<IndexError> {
+        let (file, offset) = self.gap.as_ref()?;
+        Some(IndexError::damaged(file, *offset, "entries are missing or cannot be read"))
+    }
+
     fn with_view<T>(&self, read: impl FnOnce(&IndexView) -> T) -> T {
         match &self.source {
             ViewSource::Opened(view) => read(view),
@@ -61,22 +77,30 @@ impl IndexReader {
     }
 
     /// The places of all entries with this prefix. The caller confirms the full id in the record.
-    #[inline]
     pub fn find(&self, prefix: IndexPrefix) -> Result<SiloPlaces, IndexError> {
-        self.with_view(|view| view.find(prefix))
+        let (mut places, shards) =
+            self.with_view(|view| (view.recent_places(prefix), Arc::clone(&view.shards)));
+        shards.find(prefix, |place| places.push(place))?;
+        Ok(places)
     }
 
-    /// Looks up many prefixes, several times faster than one by one. Calls `found` with the
-    /// position of the prefix in the slice and one of its places, in order.
+    /// Looks up many prefixes, faster than one by one: up to ten times if they are many. Calls `found`
+    /// with the position of the prefix in the slice and one of its places, in order.
     pub fn find_many(
         &self,
         prefixes: &[IndexPrefix],
         mut found: impl FnMut(usize, SiloPlace),
     ) -> Result<(), IndexError> {
-        match &self.source {
-            ViewSource::Opened(view) => view.find_many(prefixes, found),
-            ViewSource::Shared(view) => find_many_shared(view, prefixes, &mut found),
+        for (number, group) in prefixes.chunks(LOOKUPS_PER_GROUP).enumerate() {
+            let (mut hits, shards) =
+                self.with_view(|view| (view.recent_hits(group), Arc::clone(&view.shards)));
+            shards.find_group(group, &mut hits)?;
+            hits.sort_unstable();
+            // An entry may be in two files.
+            hits.dedup();
+            hits.into_iter().for_each(|(member, place)| found(number * LOOKUPS_PER_GROUP + member, place));
         }
+        Ok(())
     }
 
     /// The entries of a range in order, each once; all of them with [`PrefixRange::ALL`]. Ends
@@ -97,21 +121,4 @@ impl IndexReader {
     pub fn entry_count(&self) -> u64 {
         self.with_view(IndexView::count)
     }
-}
-
-/// Prefixes looked up under one lock of a shared view, so that appends need not wait for all of
-/// them.
-const LOOKUPS_PER_LOCK: usize = 1024;
-
-/// Looks up many prefixes in a shared view, as [`IndexReader::find_many`].
-pub(super) fn find_many_shared(
-    view: &RwLock<IndexView>,
-    prefixes: &[IndexPrefix],
-    found: &mut impl FnMut(usize, SiloPlace),
-) -> Result<(), IndexError> {
-    for (number, portion) in prefixes.chunks(LOOKUPS_PER_LOCK).enumerate() {
-        let view = view.read().unwrap_or_else(PoisonError::into_inner);
-        view.find_many(portion, |member, place| found(number * LOOKUPS_PER_LOCK + member, place))?;
-    }
-    Ok(())
 }

@@ -1,53 +1,60 @@
 //! One sorted shard, open for reading.
 //!
-//! Opening reads only the header. A lookup takes the range of the prefix's bucket from the bias
-//! table, interpolates inside it and walks from there. The table is a hint: the walk ends at a pair
-//! of neighbours that enclose the prefix, so damage in the table costs time and never a wrong
-//! result.
+//! Opening reads only the header. A lookup takes the probable block of the prefix from the bias
+//! table, reads that block and searches it. The table is a hint: the search ends at a pair of
+//! neighbours that enclose the prefix, so damage in the table costs time and never a wrong result.
 //!
-//! A block of entries is verified on first use, and one bit records the result; a warm lookup only
-//! tests that bit. Verifying the blocks of the enclosing pair and of the hits suffices, because the
-//! file was sorted when it was written.
+//! Every block is verified after it is read. Verifying the blocks of the enclosing pair and of the
+//! hits suffices, because the file was sorted when it was written.
+//!
+//! A shard is read by positioned reads and is not mapped into memory. A map is faster, but reading
+//! it kills the process (`SIGBUS`) if another program has truncated the file; here that is an error.
+//! See decision 050 for the measurements.
 
 use std::cmp::Ordering;
+use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering as Memory};
 
 use super::entry::{ENTRY_SIZE, IndexEntry, IndexPrefix, PrefixRange, SiloPlace};
 use super::error::IndexError;
 use super::file_names::ShardName;
 use super::layout::{
-    ENTRIES_PER_BLOCK, SHARD_HEADER_BYTES, ShardGeometry, ShardHeader, ShardHeaderError, u32_at,
+    ENTRIES_PER_BLOCK, SHARD_HEADER_BYTES, ShardGeometry, ShardHeader, ShardHeaderError, bucket_of,
 };
-use crate::disk::{Disk, DiskError, MappedFile, Operation};
+use super::shard_tables::{NumberTable, read_exactly};
+use crate::disk::{Disk, DiskFile};
 
-/// Entries that the walk compares one by one before it gallops.
-const LINEAR_SEARCH_ENTRIES: usize = 8;
+/// One bias in two to this power is kept in memory.
+const BIAS_STRIDE_BITS: u32 = 3;
+/// Bytes of the tables that are read at a time to check them.
+const TABLE_PIECE_BYTES: usize = 64 << 10;
 
-#[derive(Debug)]
 pub(super) struct Shard {
     path: PathBuf,
-    bytes: MappedFile,
+    file: Box<dyn DiskFile>,
     header: ShardHeader,
-    /// The offset of the first entry, computed once from the header.
-    start: usize,
-    /// One bit per block: its checksum was verified.
-    checked: Box<[AtomicU64]>,
+    /// Positions of the first entries of buckets, eight buckets of the file taken as one.
+    bias: NumberTable,
+    /// The CRC of each block.
+    checks: NumberTable,
 }
 
 impl Shard {
     /// Opens the shard of that name.
     pub(super) fn open(disk: &dyn Disk, folder: &Path, name: ShardName) -> Result<Self, IndexError> {
         let path = folder.join(name.to_string());
-        let bytes = disk.map(&path)?;
-        let header = read_header(&path, &bytes)?;
+        let file = disk.open(&path)?;
+        let header = read_header(&path, &*file)?;
         if header.name != name {
             return Err(IndexError::damaged(&path, 12, "it is the shard of other ids"));
         }
-        let checked = (0..header.geometry.blocks().div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
-        Ok(Self { path, bytes, header, start: header.geometry.entries_start(), checked })
+        let geometry = header.geometry;
+        let stride = 1 << (geometry.bucket_bits - kept_bias_bits(geometry));
+        let bias = NumberTable::new(SHARD_HEADER_BYTES as u64, geometry.buckets() + 1, stride);
+        let checks = NumberTable::new(geometry.checks_start() as u64, geometry.blocks(), 1);
+        Ok(Self { path, file, header, bias, checks })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -56,10 +63,6 @@ impl Shard {
 
     pub(super) fn header(&self) -> &ShardHeader {
         &self.header
-    }
-
-    pub(super) fn bytes(&self) -> &[u8] {
-        &self.bytes
     }
 
     pub(super) fn name(&self) -> ShardName {
@@ -74,129 +77,193 @@ impl Shard {
         (self.count() > 0).then_some(self.header.greatest)
     }
 
-    #[inline]
-    pub(super) fn entries(&self) -> &[[u8; ENTRY_SIZE]] {
-        self.bytes[self.start..].as_chunks().0
+    /// Calls `found` with the place of each entry with this prefix, in order.
+    pub(super) fn find(&self, prefix: IndexPrefix, found: impl FnMut(SiloPlace)) -> Result<(), IndexError> {
+        BlockReader::new(self).find(prefix, found)
     }
 
-    /// The entries and tables that a search needs.
-    #[inline]
-    pub(super) fn sorted(&self) -> SortedEntries<'_> {
-        let geometry = self.header.geometry;
-        let bias = self.bytes[SHARD_HEADER_BYTES..geometry.checks_start()].as_chunks().0;
-        SortedEntries { entries: self.entries(), bias, name: self.name(), geometry }
-    }
-
-    /// All entries with this prefix.
-    #[inline]
-    pub(super) fn find(&self, prefix: IndexPrefix) -> Result<&[[u8; ENTRY_SIZE]], IndexError> {
-        Ok(&self.entries()[self.positions(prefix)?])
-    }
-
-    /// The positions of all entries with this prefix.
-    #[inline]
-    fn positions(&self, prefix: IndexPrefix) -> Result<Range<usize>, IndexError> {
-        self.check_length()?;
-        let sorted = self.sorted();
-        match sorted.entries {
-            [] => Ok(0..0),
-            entries => self.positions_near(entries, prefix, sorted.guess(prefix)),
-        }
-    }
-
-    /// The positions of all entries with this prefix, found by walking from a guess.
-    #[inline]
-    pub(super) fn positions_near(
-        &self,
-        entries: &[[u8; ENTRY_SIZE]],
-        prefix: IndexPrefix,
-        guess: usize,
-    ) -> Result<Range<usize>, IndexError> {
-        let start = lower_bound(entries, prefix, guess);
-        let end = end_of(entries, prefix, start);
-        self.check(start.saturating_sub(1)..(end + 1).min(entries.len()))?;
-        Ok(start..end)
-    }
-
-    /// The entries of a range, in order. Each block is verified first.
+    /// The entries of a range, in order.
     pub(super) fn stream(self: &Arc<Self>, range: PrefixRange) -> Result<ShardStream, IndexError> {
         let range = PrefixRange { first: range.first.max(self.name().range().first), last: range.last };
-        let start = self.positions(range.first)?.start;
-        Ok(ShardStream { shard: Arc::clone(self), next: start, range, before: None, block: Vec::new() })
+        let next = BlockReader::new(self).lower_bound(range.first)?;
+        Ok(ShardStream { shard: Arc::clone(self), next, range, before: None, block: Vec::new() })
     }
 
-    /// Fails if another program truncated the file, which then must not be read.
-    pub(super) fn check_length(&self) -> Result<(), IndexError> {
-        self.bytes.check_length().map_err(|source| DiskError::new(Operation::Map, &self.path, source).into())
+    /// The bytes of a block in the file.
+    pub(super) fn block_extent(&self, block: usize) -> Range<u64> {
+        let geometry = self.header.geometry;
+        let start = geometry.entries_start() as u64 + (block * ENTRIES_PER_BLOCK * ENTRY_SIZE) as u64;
+        start..(start + (ENTRIES_PER_BLOCK * ENTRY_SIZE) as u64).min(geometry.length())
     }
 
-    /// Verifies the blocks of these positions, which must not be empty.
-    #[inline]
-    pub(super) fn check(&self, positions: Range<usize>) -> Result<(), IndexError> {
-        let (first, last) = (positions.start / ENTRIES_PER_BLOCK, (positions.end - 1) / ENTRIES_PER_BLOCK);
-        // Nearly always one block that was verified before.
-        if first == last && self.is_checked(first) {
+    /// Reads a block without verifying it.
+    pub(super) fn read_unverified(
+        &self,
+        block: usize,
+        entries: &mut Vec<[u8; ENTRY_SIZE]>,
+    ) -> Result<(), IndexError> {
+        let extent = self.block_extent(block);
+        entries.resize((extent.end - extent.start) as usize / ENTRY_SIZE, [0; ENTRY_SIZE]);
+        Ok(read_exactly(&*self.file, &self.path, entries.as_flattened_mut(), extent.start)?)
+    }
+
+    /// Whether the entries of a block match its checksum.
+    pub(super) fn matches_check(
+        &self,
+        block: usize,
+        entries: &[[u8; ENTRY_SIZE]],
+    ) -> Result<bool, IndexError> {
+        let check = self.checks.get(&*self.file, &self.path, block)?;
+        Ok(crc32fast::hash(entries.as_flattened()) == check)
+    }
+
+    /// Reads and verifies a block.
+    fn read_block(&self, block: usize, entries: &mut Vec<[u8; ENTRY_SIZE]>) -> Result<(), IndexError> {
+        self.read_unverified(block, entries)?;
+        if self.matches_check(block, entries)? {
             return Ok(());
         }
-        (first..=last).try_for_each(|block| self.check_block(block))
+        let what = "the checksum of a block of entries does not match";
+        Err(IndexError::damaged(&self.path, self.block_extent(block).start, what))
     }
 
-    #[inline]
-    fn is_checked(&self, block: usize) -> bool {
-        self.checked[block / 64].load(Memory::Relaxed) >> (block % 64) & 1 == 1
+    /// Whether the bytes between header and entries match their checksum.
+    pub(super) fn tables_match_check(&self) -> Result<bool, IndexError> {
+        let end = self.header.geometry.entries_start();
+        let (mut hasher, mut piece) = (crc32fast::Hasher::new(), vec![0; TABLE_PIECE_BYTES]);
+        for start in (SHARD_HEADER_BYTES..end).step_by(TABLE_PIECE_BYTES) {
+            let piece = &mut piece[..TABLE_PIECE_BYTES.min(end - start)];
+            read_exactly(&*self.file, &self.path, piece, start as u64)?;
+            hasher.update(piece);
+        }
+        Ok(hasher.finalize() == self.header.tables_check)
     }
 
-    #[cold]
-    fn check_block(&self, block: usize) -> Result<(), IndexError> {
-        if self.is_checked(block) {
-            return Ok(());
+    /// A page of the bias table, complete as it is in the file.
+    pub(super) fn read_bias_page(&self, page: usize) -> Result<Vec<u32>, IndexError> {
+        Ok(self.bias.read_page(&*self.file, &self.path, page)?)
+    }
+
+    /// The block in which a prefix probably is. There must be entries.
+    fn probable_block(&self, prefix: IndexPrefix) -> Result<usize, IndexError> {
+        let geometry = self.header.geometry;
+        let (bucket, fraction) = bucket_of(self.name(), prefix, kept_bias_bits(geometry));
+        let start = self.bias.get(&*self.file, &self.path, bucket)?;
+        let end = self.bias.get(&*self.file, &self.path, bucket + 1)?;
+        let step = (u128::from(end.saturating_sub(start)) * u128::from(fraction)) >> 64;
+        Ok(((start as usize + step as usize) / ENTRIES_PER_BLOCK).min(geometry.blocks() - 1))
+    }
+}
+
+impl fmt::Debug for Shard {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Shard({}, {} entries)", self.path.display(), self.count())
+    }
+}
+
+/// The number of bits of a prefix that choose a bias in memory.
+fn kept_bias_bits(geometry: ShardGeometry) -> u32 {
+    geometry.bucket_bits.saturating_sub(BIAS_STRIDE_BITS)
+}
+
+/// Searches a shard. Keeps the block that was read last, so that lookups in the order of prefixes
+/// read each block once.
+pub(super) struct BlockReader<'a> {
+    shard: &'a Shard,
+    /// The number of the block in `entries`.
+    block: Option<usize>,
+    entries: Vec<[u8; ENTRY_SIZE]>,
+    /// The number and the last prefix of the block that was read before.
+    before: Option<(usize, IndexPrefix)>,
+}
+
+impl<'a> BlockReader<'a> {
+    pub(super) fn new(shard: &'a Shard) -> Self {
+        Self { shard, block: None, entries: Vec::new(), before: None }
+    }
+
+    /// Calls `found` with the place of each entry with this prefix, in order.
+    pub(super) fn find(
+        &mut self,
+        prefix: IndexPrefix,
+        mut found: impl FnMut(SiloPlace),
+    ) -> Result<(), IndexError> {
+        let mut position = self.lower_bound(prefix)?;
+        while (position as u64) < self.shard.count() {
+            let block = position / ENTRIES_PER_BLOCK;
+            for entry in &self.load(block)?[position % ENTRIES_PER_BLOCK..] {
+                let entry = IndexEntry::from_bytes(entry);
+                if entry.prefix != prefix {
+                    return Ok(());
+                }
+                found(entry.place);
+            }
+            position = (block + 1) * ENTRIES_PER_BLOCK;
         }
-        if !self.block_is_right(block) {
-            let offset = self.start + block * ENTRIES_PER_BLOCK * ENTRY_SIZE;
-            let what = "the checksum of a block of entries does not match";
-            return Err(IndexError::damaged(&self.path, offset as u64, what));
-        }
-        self.checked[block / 64].fetch_or(1 << (block % 64), Memory::Relaxed);
         Ok(())
     }
 
-    /// Whether a block matches its checksum.
-    pub(super) fn block_is_right(&self, block: usize) -> bool {
-        let entries = self.entries();
-        let bytes = entries[block * ENTRIES_PER_BLOCK..entries.len().min((block + 1) * ENTRIES_PER_BLOCK)]
-            .as_flattened();
-        let check = self.header.geometry.checks_start() + 4 * block;
-        crc32fast::hash(bytes) == u32_at(&self.bytes, check)
+    /// The position of the first entry whose prefix is not smaller.
+    fn lower_bound(&mut self, prefix: IndexPrefix) -> Result<usize, IndexError> {
+        // Entries before the block `low` are smaller, those from the block `high` on are not.
+        let (mut low, mut high, mut leap) = (0, self.shard.header.geometry.blocks(), 1);
+        if high == 0 {
+            return Ok(0);
+        }
+        let mut block = match self.block {
+            Some(block) if self.encloses(prefix) => block,
+            _ => self.shard.probable_block(prefix)?,
+        };
+        while low < high {
+            let entries = self.load(block)?;
+            let smaller = entries.partition_point(|entry| IndexEntry::from_bytes(entry).prefix < prefix);
+            let next = if smaller == self.entries.len() {
+                low = block + 1;
+                block.checked_add(leap)
+            } else if smaller == 0 && block > low && !self.follows_block_before(block, prefix) {
+                high = block;
+                block.checked_sub(leap)
+            } else {
+                return Ok(block * ENTRIES_PER_BLOCK + smaller);
+            };
+            block = next.filter(|next| (low..high).contains(next)).unwrap_or(low + (high - low) / 2);
+            leap *= 2;
+        }
+        Ok((low * ENTRIES_PER_BLOCK).min(self.shard.count() as usize))
     }
-}
 
-/// The entries and the bias table of a shard.
-#[derive(Clone, Copy)]
-pub(super) struct SortedEntries<'a> {
-    pub(super) entries: &'a [[u8; ENTRY_SIZE]],
-    bias: &'a [[u8; 4]],
-    name: ShardName,
-    geometry: ShardGeometry,
-}
+    /// Whether the first position for the prefix is in the block that was read last, after its
+    /// first entry.
+    fn encloses(&self, prefix: IndexPrefix) -> bool {
+        let [first, .., last] = self.entries.as_slice() else { return false };
+        IndexEntry::from_bytes(first).prefix < prefix && prefix <= IndexEntry::from_bytes(last).prefix
+    }
 
-impl SortedEntries<'_> {
-    /// The probable position of a prefix, which is a valid position unless there are no entries.
-    #[inline]
-    pub(super) fn guess(self, prefix: IndexPrefix) -> usize {
-        let (bucket, fraction) = self.geometry.bucket(self.name, prefix);
-        let [start, end] = [self.bias[bucket], self.bias[bucket + 1]].map(u32::from_be_bytes);
-        let step = (u128::from(end.saturating_sub(start)) * u128::from(fraction)) >> 64;
-        (start as usize + step as usize).min(self.entries.len().saturating_sub(1))
+    /// Whether the block that was read before is the one before `block`, and all of it is smaller.
+    fn follows_block_before(&self, block: usize, prefix: IndexPrefix) -> bool {
+        self.before.is_some_and(|(before, last)| before + 1 == block && last < prefix)
+    }
+
+    /// The verified entries of a block.
+    fn load(&mut self, block: usize) -> Result<&[[u8; ENTRY_SIZE]], IndexError> {
+        if self.block != Some(block) {
+            let last = self.entries.last().map(|entry| IndexEntry::from_bytes(entry).prefix);
+            self.before = self.block.take().zip(last);
+            self.shard.read_block(block, &mut self.entries)?;
+            self.block = Some(block);
+        }
+        Ok(&self.entries)
     }
 }
 
 /// Reads the header and checks the length of the file against it.
-fn read_header(path: &Path, bytes: &[u8]) -> Result<ShardHeader, IndexError> {
-    let length = bytes.len() as u64;
-    let Some((first, _)) = bytes.split_first_chunk() else {
+fn read_header(path: &Path, file: &dyn DiskFile) -> Result<ShardHeader, IndexError> {
+    let length = file.length()?;
+    let mut first = [0; SHARD_HEADER_BYTES];
+    if file.read_at(&mut first, 0)? < first.len() {
         return Err(IndexError::damaged(path, length, "it ends inside the header"));
-    };
-    let header = ShardHeader::from_bytes(first).map_err(|fault| match fault {
+    }
+    let header = ShardHeader::from_bytes(&first).map_err(|fault| match fault {
         ShardHeaderError::Damaged { offset, what } => IndexError::damaged(path, offset, what),
         ShardHeaderError::Unsupported(format) => IndexError::Unsupported { file: path.to_path_buf(), format },
     })?;
@@ -209,85 +276,6 @@ fn read_header(path: &Path, bytes: &[u8]) -> Result<ShardHeader, IndexError> {
     }
 }
 
-#[inline]
-fn prefix_of(entry: &[u8; ENTRY_SIZE]) -> IndexPrefix {
-    IndexEntry::from_bytes(entry).prefix
-}
-
-/// The first position whose prefix is not smaller, found by walking from a guess.
-#[inline]
-fn lower_bound(entries: &[[u8; ENTRY_SIZE]], prefix: IndexPrefix, guess: usize) -> usize {
-    if prefix_of(&entries[guess]) < prefix {
-        upwards(entries, prefix, guess + 1)
-    } else {
-        downwards(entries, prefix, guess)
-    }
-}
-
-/// The first position from `start` on with another prefix.
-#[inline]
-pub(super) fn end_of(entries: &[[u8; ENTRY_SIZE]], prefix: IndexPrefix, start: usize) -> usize {
-    let mut end = start;
-    while end < entries.len() && prefix_of(&entries[end]) == prefix {
-        end += 1;
-    }
-    end
-}
-
-/// Everything before `from` is smaller.
-#[inline]
-fn upwards(entries: &[[u8; ENTRY_SIZE]], prefix: IndexPrefix, from: usize) -> usize {
-    let near = entries.len().min(from + LINEAR_SEARCH_ENTRIES);
-    let mut position = from;
-    while position < near {
-        if prefix_of(&entries[position]) >= prefix {
-            return position;
-        }
-        position += 1;
-    }
-    leap_upwards(entries, prefix, near)
-}
-
-/// Everything before `from` is smaller.
-#[cold]
-fn leap_upwards(entries: &[[u8; ENTRY_SIZE]], prefix: IndexPrefix, from: usize) -> usize {
-    let (mut low, mut leap) = (from, 2 * LINEAR_SEARCH_ENTRIES);
-    loop {
-        let high = entries.len().min(low + leap);
-        if high == entries.len() || prefix_of(&entries[high]) >= prefix {
-            return low + entries[low..high].partition_point(|entry| prefix_of(entry) < prefix);
-        }
-        (low, leap) = (high, leap * 2);
-    }
-}
-
-/// `entries[from]` is not smaller.
-#[inline]
-fn downwards(entries: &[[u8; ENTRY_SIZE]], prefix: IndexPrefix, from: usize) -> usize {
-    let near = from.saturating_sub(LINEAR_SEARCH_ENTRIES);
-    let mut position = from;
-    while position > near {
-        if prefix_of(&entries[position - 1]) < prefix {
-            return position;
-        }
-        position -= 1;
-    }
-    leap_downwards(entries, prefix, near)
-}
-
-/// `entries[from]` is not smaller.
-#[cold]
-fn leap_downwards(entries: &[[u8; ENTRY_SIZE]], prefix: IndexPrefix, from: usize) -> usize {
-    let (mut high, mut leap) = (from, 2 * LINEAR_SEARCH_ENTRIES);
-    loop {
-        let low = high.saturating_sub(leap);
-        if low == 0 || prefix_of(&entries[low]) < prefix {
-            return low + entries[low..high].partition_point(|entry| prefix_of(entry) < prefix);
-        }
-        (high, leap) = (low, leap * 2);
-    }
-}
-
 /// The entries of a range of a shard, in order.
 #[derive(Debug)]
 pub(super) struct ShardStream {
@@ -295,34 +283,23 @@ pub(super) struct ShardStream {
     next: usize,
     range: PrefixRange,
     before: Option<IndexEntry>,
-    /// A copy of the block of `next`, since the file may be truncated while the caller uses the
-    /// stream; empty before the first entry.
+    /// The block of `next`; empty before the first entry.
     block: Vec<[u8; ENTRY_SIZE]>,
 }
 
 impl ShardStream {
-    /// Verifies and copies the block of `next`.
-    fn load_block(&mut self) -> Result<(), IndexError> {
-        self.shard.check_length()?;
-        self.shard.check(self.next..self.next + 1)?;
-        let entries = self.shard.entries();
-        let start = self.next - self.next % ENTRIES_PER_BLOCK;
-        self.block.clear();
-        self.block.extend_from_slice(&entries[start..entries.len().min(start + ENTRIES_PER_BLOCK)]);
-        Ok(())
-    }
-
     fn advance(&mut self) -> Result<Option<IndexEntry>, IndexError> {
-        if self.next >= self.shard.entries().len() {
+        if self.next as u64 >= self.shard.count() {
             return Ok(None);
         }
-        if self.block.is_empty() || self.next.is_multiple_of(ENTRIES_PER_BLOCK) {
-            self.load_block()?;
+        let (block, within) = (self.next / ENTRIES_PER_BLOCK, self.next % ENTRIES_PER_BLOCK);
+        if self.block.is_empty() || within == 0 {
+            self.shard.read_block(block, &mut self.block)?;
         }
-        let entry = IndexEntry::from_bytes(&self.block[self.next % ENTRIES_PER_BLOCK]);
+        let entry = IndexEntry::from_bytes(&self.block[within]);
         if self.before.is_some_and(|before| before >= entry) || entry.prefix < self.range.first {
-            let offset = self.shard.start + self.next * ENTRY_SIZE;
-            return Err(IndexError::damaged(&self.shard.path, offset as u64, "the entries are not in order"));
+            let offset = self.shard.block_extent(block).start + (within * ENTRY_SIZE) as u64;
+            return Err(IndexError::damaged(&self.shard.path, offset, "the entries are not in order"));
         }
         self.next += 1;
         self.before = Some(entry);

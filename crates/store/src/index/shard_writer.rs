@@ -72,7 +72,7 @@ impl ShardWriter {
     }
 
     fn push(&mut self, entry: IndexEntry) -> Result<(), IndexError> {
-        let (bucket, _) = self.geometry.bucket(self.name, entry.prefix);
+        let bucket = self.geometry.bucket(self.name, entry.prefix);
         self.tables.reach(bucket);
         self.tables.greatest = self.tables.greatest.max(entry.place);
         self.tables.written += 1;

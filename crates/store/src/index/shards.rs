@@ -19,7 +19,7 @@ use crate::disk::Disk;
 /// microseconds.
 const MAX_LISTINGS: usize = 100;
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct ShardSet {
     /// Together these contain every id.
     cover: Vec<Arc<Shard>>,
@@ -81,12 +81,31 @@ impl ShardSet {
     }
 
     /// The shard of the cover that an id belongs in.
-    #[inline]
     pub(super) fn of(&self, prefix: IndexPrefix) -> &Shard {
         match self.cover.as_slice() {
             [only] => only,
             several => &several[self.firsts.partition_point(|first| *first <= prefix) - 1],
         }
+    }
+
+    /// Calls `found` with each place of a prefix. A place may come twice.
+    pub(super) fn find(
+        &self,
+        prefix: IndexPrefix,
+        mut found: impl FnMut(SiloPlace),
+    ) -> Result<(), IndexError> {
+        self.of(prefix).find(prefix, &mut found)?;
+        self.find_inside(prefix, found)
+    }
+
+    /// As [`Self::find`], in the shards inside those of the cover.
+    pub(super) fn find_inside(
+        &self,
+        prefix: IndexPrefix,
+        mut found: impl FnMut(SiloPlace),
+    ) -> Result<(), IndexError> {
+        let holding = self.inside.iter().filter(|shard| shard.name().range().contains(prefix));
+        holding.into_iter().try_for_each(|shard| shard.find(prefix, &mut found))
     }
 
     pub(super) fn count(&self) -> u64 {

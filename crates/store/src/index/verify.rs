@@ -11,8 +11,9 @@ use super::appendices;
 use super::entry::{ENTRY_SIZE, IndexEntry, SiloPlace};
 use super::error::IndexError;
 use super::file_names::{self, IndexFileName, ShardName, cover};
-use super::layout::{ENTRIES_PER_BLOCK, SHARD_HEADER_BYTES, u32_at};
+use super::layout::{ENTRIES_PER_BLOCK, SHARD_HEADER_BYTES};
 use super::shard::Shard;
+use super::shard_tables::NUMBERS_PER_PAGE;
 use crate::disk::Disk;
 
 /// Maximum number of listings when files vanish during the check.
@@ -169,101 +170,97 @@ impl IndexVerification {
     }
 
     fn open_shard(&mut self, shard: &Shard) -> Result<(), IndexError> {
-        shard.check_length()?;
-        let start = shard.header().geometry.entries_start();
-        let tables = &shard.bytes()[SHARD_HEADER_BYTES..start];
-        let tables_right = crc32fast::hash(tables) == shard.header().tables_check;
+        let start = shard.header().geometry.entries_start() as u64;
+        let tables_right = shard.tables_match_check()?;
         if !tables_right {
             let message = "the checksum of the tables does not match";
-            self.find(
-                IndexFindingKind::Damage,
-                shard.path(),
-                SHARD_HEADER_BYTES as u64..start as u64,
-                message,
-            );
+            self.find(IndexFindingKind::Damage, shard.path(), SHARD_HEADER_BYTES as u64..start, message);
         }
-        let mut walk = ShardWalk { shard, before: None, greatest: SiloPlace::MIN, bias: Vec::new() };
+        let (mut walk, mut entries) = (ShardWalk::new(shard), Vec::new());
         let mut blocks_right = true;
         for block in 0..shard.header().geometry.blocks() {
-            shard.check_length()?;
+            shard.read_unverified(block, &mut entries)?;
             // If the tables are damaged the checksums are not to be believed, but order still is.
-            let right = !tables_right || shard.block_is_right(block);
+            let right = !tables_right || shard.matches_check(block, &entries)?;
+            let extent = shard.block_extent(block);
             if !right {
-                self.find(
-                    IndexFindingKind::Damage,
-                    shard.path(),
-                    walk.extent(block),
-                    "its checksum does not match",
-                );
-            } else if let Some(position) = walk.block(block) {
-                let offset = (start + position * ENTRY_SIZE) as u64;
+                self.find(IndexFindingKind::Damage, shard.path(), extent, "its checksum does not match");
+            } else if let Some(position) = walk.block(block, &entries)? {
+                let offset = extent.start + (position * ENTRY_SIZE) as u64;
                 let message = "the entry is out of order or belongs in another file";
-                self.find(
-                    IndexFindingKind::Damage,
-                    shard.path(),
-                    offset..offset + ENTRY_SIZE as u64,
-                    message,
-                );
+                let entry = offset..offset + ENTRY_SIZE as u64;
+                self.find(IndexFindingKind::Damage, shard.path(), entry, message);
             }
             blocks_right &= right;
         }
         self.entries += shard.count();
-        if tables_right && blocks_right && !walk.agrees() {
+        if tables_right && blocks_right && !walk.agrees()? {
             let message = "the header or the bias table does not follow from the entries";
-            self.find(IndexFindingKind::Damage, shard.path(), 0..start as u64, message);
+            self.find(IndexFindingKind::Damage, shard.path(), 0..start, message);
         }
         Ok(())
     }
 }
 
-/// Walks the entries of a shard and collects the expected tables.
+/// Walks the entries of a shard and compares the bias table with them.
 struct ShardWalk<'a> {
     shard: &'a Shard,
     before: Option<IndexEntry>,
     greatest: SiloPlace,
-    bias: Vec<u32>,
+    /// The first bucket that no entry has reached.
+    next_bucket: usize,
+    /// The page of the bias table with the bucket that was compared last.
+    bias_page: Vec<u32>,
+    bias_agrees: bool,
 }
 
-impl ShardWalk<'_> {
-    /// The byte range of a block in the file.
-    fn extent(&self, block: usize) -> std::ops::Range<u64> {
-        let at = self.shard.header().geometry.entries_start() + block * ENTRIES_PER_BLOCK * ENTRY_SIZE;
-        let end = (at + ENTRIES_PER_BLOCK * ENTRY_SIZE).min(self.shard.bytes().len());
-        at as u64..end as u64
+impl<'a> ShardWalk<'a> {
+    fn new(shard: &'a Shard) -> Self {
+        Self {
+            shard,
+            before: None,
+            greatest: SiloPlace::MIN,
+            next_bucket: 0,
+            bias_page: Vec::new(),
+            bias_agrees: true,
+        }
     }
 
-    /// The position of the first misplaced entry of a block.
-    fn block(&mut self, block: usize) -> Option<usize> {
+    /// The position in its block of the first misplaced entry.
+    fn block(&mut self, block: usize, entries: &[[u8; ENTRY_SIZE]]) -> Result<Option<usize>, IndexError> {
         let name = self.shard.name();
-        let entries = self.shard.entries();
-        let positions = block * ENTRIES_PER_BLOCK..entries.len().min((block + 1) * ENTRIES_PER_BLOCK);
         let mut wrong = None;
-        for position in positions {
-            let entry = IndexEntry::from_bytes(&entries[position]);
+        for (position, entry) in entries.iter().map(IndexEntry::from_bytes).enumerate() {
             let in_order = self.before.is_none_or(|before| before < entry);
             if !in_order || !name.range().contains(entry.prefix) {
                 wrong = wrong.or(Some(position));
             }
-            let (bucket, _) = self.shard.header().geometry.bucket(name, entry.prefix);
-            self.reach(bucket, position);
+            let bucket = self.shard.header().geometry.bucket(name, entry.prefix);
+            self.reach(bucket, block * ENTRIES_PER_BLOCK + position)?;
             self.greatest = self.greatest.max(entry.place);
             self.before = Some(entry);
         }
-        wrong
+        Ok(wrong)
     }
 
-    fn reach(&mut self, bucket: usize, position: usize) {
-        if self.bias.len() <= bucket {
-            self.bias.resize(bucket + 1, position as u32);
+    /// Compares the biases of all buckets up to `bucket` that were not reached before: their entries
+    /// begin at `position`.
+    fn reach(&mut self, bucket: usize, position: usize) -> Result<(), IndexError> {
+        while self.next_bucket <= bucket {
+            let within = self.next_bucket % NUMBERS_PER_PAGE;
+            if within == 0 {
+                self.bias_page = self.shard.read_bias_page(self.next_bucket / NUMBERS_PER_PAGE)?;
+            }
+            self.bias_agrees &= self.bias_page[within] as usize == position;
+            self.next_bucket += 1;
         }
+        Ok(())
     }
 
     /// Whether header and bias table agree with the entries.
-    fn agrees(mut self) -> bool {
+    fn agrees(mut self) -> Result<bool, IndexError> {
         let geometry = self.shard.header().geometry;
-        self.reach(geometry.buckets(), geometry.count as usize);
-        let table = |bucket: usize| u32_at(self.shard.bytes(), SHARD_HEADER_BYTES + 4 * bucket);
-        self.greatest == self.shard.header().greatest
-            && self.bias.iter().enumerate().all(|(bucket, bias)| *bias == table(bucket))
+        self.reach(geometry.buckets(), geometry.count as usize)?;
+        Ok(self.bias_agrees && self.greatest == self.shard.header().greatest)
     }
 }

@@ -1,9 +1,15 @@
 //! The searchable whole of an index: sorted shards, rotated appendices, live appendix.
 //!
 //! Reader and writer share it, so there is one lookup. It does not know how its parts are made.
+//!
+//! A lookup takes the places in the appendices and the set of shards from one view, and searches the
+//! shards afterwards. So a view that is behind a lock is locked only while memory is read.
+
+use std::sync::Arc;
 
 use super::appendices::RotatedAppendix;
 use super::appendix_entries::AppendixEntries;
+use super::batch_lookup::GroupHit;
 use super::entry::{IndexEntry, IndexPrefix, PrefixRange, SiloPlace};
 use super::error::IndexError;
 use super::merge::{EntryStream, MergedEntries};
@@ -12,53 +18,33 @@ use super::shards::ShardSet;
 
 #[derive(Clone, Debug)]
 pub(super) struct IndexView {
-    pub(super) shards: ShardSet,
+    pub(super) shards: Arc<ShardSet>,
     pub(super) rotated: Vec<RotatedAppendix>,
     pub(super) live: AppendixEntries,
 }
 
 impl IndexView {
-    /// All places of a prefix.
-    #[inline]
-    pub(super) fn find(&self, prefix: IndexPrefix) -> Result<SiloPlaces, IndexError> {
-        let mut places = SiloPlaces::default();
-        for entry in self.shards.of(prefix).find(prefix)? {
-            places.push(IndexEntry::from_bytes(entry).place);
-        }
-        if self.may_hold_elsewhere(prefix) {
-            self.find_elsewhere(prefix, &mut places)?;
-        }
-        Ok(places)
+    /// The places of a prefix in the appendices.
+    pub(super) fn recent_places(&self, prefix: IndexPrefix) -> SiloPlaces {
+        self.appendices()
+            .filter(|appendix| appendix.may_hold(prefix))
+            .flat_map(|appendix| appendix.find(prefix))
+            .collect()
     }
 
-    /// Whether there is anything to search besides the cover.
-    pub(super) fn has_more_than_cover(&self) -> bool {
-        !self.live.is_empty() || !self.rotated.is_empty() || !self.shards.inside().is_empty()
+    /// The places of a group of prefixes in the appendices.
+    pub(super) fn recent_hits(&self, prefixes: &[IndexPrefix]) -> Vec<GroupHit> {
+        let mut hits = Vec::new();
+        for appendix in self.appendices().filter(|appendix| !appendix.is_empty()) {
+            for (member, prefix) in prefixes.iter().enumerate().filter(|(_, it)| appendix.may_hold(**it)) {
+                hits.extend(appendix.find(*prefix).map(|place| (member, place)));
+            }
+        }
+        hits
     }
 
-    /// Whether a prefix may be in an appendix or in a leftover shard.
-    #[inline]
-    pub(super) fn may_hold_elsewhere(&self, prefix: IndexPrefix) -> bool {
-        self.live.may_hold(prefix)
-            || self.rotated.iter().any(|rotated| rotated.memory.may_hold(prefix))
-            || !self.shards.inside().is_empty()
-    }
-
-    /// Adds the places that are not in the cover.
-    #[cold]
-    pub(super) fn find_elsewhere(
-        &self,
-        prefix: IndexPrefix,
-        places: &mut SiloPlaces,
-    ) -> Result<(), IndexError> {
-        self.live.find(prefix).for_each(|place| places.push(place));
-        for rotated in &self.rotated {
-            rotated.memory.find(prefix).for_each(|place| places.push(place));
-        }
-        for shard in self.shards.inside().iter().filter(|shard| shard.name().range().contains(prefix)) {
-            shard.find(prefix)?.iter().for_each(|entry| places.push(IndexEntry::from_bytes(entry).place));
-        }
-        Ok(())
+    fn appendices(&self) -> impl Iterator<Item = &AppendixEntries> {
+        self.rotated.iter().map(|rotated| &*rotated.memory).chain([&self.live])
     }
 
     /// All entries of a range, in order, each once. Copies those of the appendices, so that the
@@ -68,7 +54,7 @@ impl IndexView {
             return Ok(MergedEntries::new(Vec::new()));
         }
         let mut streams: Vec<EntryStream<'static>> = self.shards.streams(range)?;
-        for appendix in self.rotated.iter().map(|rotated| &*rotated.memory).chain([&self.live]) {
+        for appendix in self.appendices() {
             let entries: Vec<IndexEntry> = appendix.range(range).collect();
             streams.push(Box::new(entries.into_iter().map(Ok)));
         }

@@ -12,7 +12,7 @@ use super::entry::{IndexEntry, IndexPrefix, SiloPlace};
 use super::error::IndexError;
 use super::file_names::{self, IndexFileName, ShardName};
 use super::places::SiloPlaces;
-use super::reader::{IndexReader, find_many_shared};
+use super::reader::IndexReader;
 use super::shard_writer::write_shard;
 use super::shards::{self, ShardSet};
 use super::view::IndexView;
@@ -97,7 +97,7 @@ impl IndexWriter {
         options: IndexOptions,
     ) -> Result<(Self, IndexRecovery), IndexError> {
         sweep(&*disk, folder)?;
-        let shards = ShardSet::open(&*disk, folder)?;
+        let shards = Arc::new(ShardSet::open(&*disk, folder)?);
         let rotated = appendices::read_rotated(&*disk, folder)?;
         let (file, live, cut) = LiveAppendix::open(&*disk, folder)?;
         let view = IndexView { shards, rotated, live };
@@ -147,16 +147,16 @@ impl IndexWriter {
 
     /// The places of all entries with this prefix, as [`IndexReader::find`].
     pub fn find(&self, prefix: IndexPrefix) -> Result<SiloPlaces, IndexError> {
-        self.read_view().find(prefix)
+        self.reader().find(prefix)
     }
 
     /// Looks up many prefixes, as [`IndexReader::find_many`].
     pub fn find_many(
         &self,
         prefixes: &[IndexPrefix],
-        mut found: impl FnMut(usize, SiloPlace),
+        found: impl FnMut(usize, SiloPlace),
     ) -> Result<(), IndexError> {
-        find_many_shared(&self.view, prefixes, &mut found)
+        self.reader().find_many(prefixes, found)
     }
 
     /// A reader of this index, which sees later appends too.

@@ -60,7 +60,7 @@ impl SiloRewriter<'_> {
         };
         let payload = header.payload_digest().and_then(Result::ok);
         let facts = BlockFacts { length, digest, payload };
-        let temporary = &self.target.settings().temporary;
+        let temporary = self.target.temporary();
         let record = PackedRecord::adopt(
             header,
             facts,

@@ -21,8 +21,13 @@ use crate::record::field;
 use crate::record::record_uri;
 
 /// Fields that a response does not have.
-const REVISIT_ONLY_FIELDS: [&str; 4] =
-    ["WARC-Profile", "WARC-Refers-To-Target-URI", "WARC-Refers-To-Date", "WARC-Truncated"];
+const REVISIT_ONLY_FIELDS: [&str; 5] = [
+    "WARC-Profile",
+    "WARC-Refers-To-Target-URI",
+    "WARC-Refers-To-Date",
+    "WARC-Truncated",
+    field::NOT_MODIFIED_HEAD,
+];
 const NOT_MODIFIED_STATUS: u16 = 304;
 const PAYLOAD_DIGEST_FIELD: &str = "WARC-Payload-Digest";
 
@@ -78,10 +83,13 @@ impl SiloRewriter<'_> {
         self.target.keep(record)?;
         let date = text(header.fields.get("WARC-Date").unwrap_or_default());
         let (body, length) = (located.id.body(), 0);
+        let payload = located.header.payload_digest().and_then(Result::ok);
         // An exchange that is not a capture is never an original: the next revisit becomes one.
         if is_capture(header) {
-            self.originals
-                .insert(original, RevisitOriginal { record: is, url: url.clone(), date, body, length });
+            self.originals.insert(
+                original,
+                RevisitOriginal { record: is, url: url.clone(), date, payload, body, length },
+            );
         }
         self.replaced.insert(id, is);
         self.done.promoted.push(PromotedRevisit { was: id, is, url });

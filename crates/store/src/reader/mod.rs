@@ -10,7 +10,6 @@ mod random_access;
 mod verify;
 
 use std::collections::BTreeMap;
-use std::io::Read;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -30,8 +29,6 @@ pub(crate) use open_silos::{OpenSilos, SiloRecord, open_with_decoders};
 use verify::{IdCandidates, damaged_record};
 pub(crate) use verify::{IndexCandidate, RecordState, id_matches_header, record_corruption};
 
-/// Maximum length of a silo's description.
-const MAX_DESCRIPTION_BYTES: u64 = 1 << 20;
 /// Maximum number of index entries examined to count the ids with a common beginning.
 const MAX_ID_CANDIDATES: usize = 1000;
 
@@ -44,6 +41,8 @@ pub struct StoreReader {
     index: IndexReader,
     /// The cached names of silos. A name never changes.
     names: Mutex<BTreeMap<u32, String>>,
+    /// Whether an id that an incomplete index does not have is an error.
+    distrusts_gaps: bool,
 }
 
 /// A record that was found.
@@ -71,7 +70,22 @@ impl StoreReader {
 
     /// Reads from shared open silos.
     pub(crate) fn sharing(silos: Arc<OpenSilos>, index: IndexReader) -> Self {
-        Self { silos, index, names: Mutex::default() }
+        Self { silos, index, names: Mutex::default(), distrusts_gaps: false }
+    }
+
+    /// The same store. If entries of its index cannot be read, an id that is not found is an error
+    /// and not absent.
+    #[must_use]
+    pub fn distrusting_gaps(self) -> Self {
+        Self { distrusts_gaps: true, ..self }
+    }
+
+    /// Fails if an id that was not found may be stored.
+    fn absent(&self) -> Result<(), StoreError> {
+        match self.index.gap().filter(|_| self.distrusts_gaps) {
+            Some(gap) => Err(gap.into()),
+            None => Ok(()),
+        }
     }
 
     /// The index.
@@ -95,7 +109,8 @@ impl StoreReader {
         let IdCandidates { mut matching, lost } = self.silos.candidates(id, places.iter(), Extent::Header)?;
         match (matching.len(), lost) {
             (0, Some(lost)) => Err(lost),
-            (0 | 1, _) => Ok(matching.pop()),
+            (0, None) => self.absent().map(|()| None),
+            (1, _) => Ok(matching.pop()),
             _ => self.first_intact(matching).map(Some),
         }
     }
@@ -143,6 +158,9 @@ impl StoreReader {
                 have[number] = matches!(candidate, IndexCandidate::Match(_));
             }
         }
+        if have.contains(&false) {
+            self.absent()?;
+        }
         Ok(have)
     }
 
@@ -186,6 +204,7 @@ impl StoreReader {
             ([_, _, ..], _) => Err(StoreError::Ambiguous { prefix: digits.to_owned(), count: found.len() }),
             // A damaged record is an error, not an absence.
             (_, Some((_, lost))) => Err(lost),
+            ([], None) => self.absent().map(|()| None),
             (found, None) => Ok(found.first().map(|(id, _)| *id)),
         }
     }
@@ -261,13 +280,7 @@ impl StoreReader {
     /// Header and block of the description that a silo begins with; `None` when it does not begin
     /// with a record.
     pub(crate) fn description_of(&self, number: u32) -> Result<Option<(RecordHeader, Vec<u8>)>, StoreError> {
-        let Some(mut record) = self.record_at(SiloPlace::new(number, 0)?)? else { return Ok(None) };
-        let mut block = Vec::new();
-        (&mut record)
-            .take(MAX_DESCRIPTION_BYTES)
-            .read_to_end(&mut block)
-            .map_err(|source| StoreError::read(number, varve_warc::Error::Io { offset: 0, source }))?;
-        Ok(Some((record.header().clone(), block)))
+        self.silos.description_of(number)
     }
 }
 

@@ -109,7 +109,7 @@ impl Object {
             {
                 let (silo, offset) = (segment.place.silo(), segment.place.offset());
                 let id = HEXLOWER.encode(self.located.id.as_bytes());
-                return Err(StoreError::Damaged { id, silo, offset, message });
+                return Err(StoreError::Damaged { id, silo, offset, message, misdirected: false });
             }
             from = until;
         }
@@ -248,6 +248,7 @@ impl ObjectReader {
             silo: segment.place.silo(),
             offset: segment.place.offset(),
             message: message.to_owned(),
+            misdirected: false,
         })
     }
 

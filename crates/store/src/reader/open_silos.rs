@@ -2,8 +2,10 @@
 
 use std::any::Any;
 use std::collections::VecDeque;
+use std::io::Read;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use varve_warc::record::RecordHeader;
 use varve_warc::{DecoderPool, FileDecoders};
 use varve_warc::{OwnedRecord, WarcReader};
 use varve_wire::ReadAt;
@@ -16,6 +18,8 @@ use crate::silo::{SiloError, SiloFiles};
 
 /// Maximum number of silos kept open.
 const MAX_OPEN_SILOS: usize = 64;
+/// Maximum length of a silo's description.
+const MAX_DESCRIPTION_BYTES: u64 = 1 << 20;
 
 /// A record in a silo, its block unread.
 pub(crate) type SiloRecord = OwnedRecord<Arc<dyn ReadAt>>;
@@ -58,6 +62,18 @@ impl OpenSilos {
             Err(_) => return Ok(None),
         };
         reader.into_record().map_err(|error| StoreError::read(place.silo(), error))
+    }
+
+    /// Header and block of the description that a silo begins with; `None` when it does not begin
+    /// with a record.
+    pub(crate) fn description_of(&self, number: u32) -> Result<Option<(RecordHeader, Vec<u8>)>, StoreError> {
+        let Some(mut record) = self.record_at(SiloPlace::new(number, 0)?)? else { return Ok(None) };
+        let mut block = Vec::new();
+        (&mut record)
+            .take(MAX_DESCRIPTION_BYTES)
+            .read_to_end(&mut block)
+            .map_err(|source| StoreError::read(number, varve_warc::Error::Io { offset: 0, source }))?;
+        Ok(Some((record.header().clone(), block)))
     }
 
     /// A silo; `None` when it is missing.

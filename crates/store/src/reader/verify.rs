@@ -110,7 +110,7 @@ impl OpenSilos {
         place: SiloPlace,
     ) -> Result<Option<StoreError>, StoreError> {
         if !index_prefixes(header).any(|named| named == prefix) {
-            return Ok(Some(damaged_record(prefix, place, "its header gives another id")));
+            return Ok(Some(misdirected(prefix, place, "its header gives another id")));
         }
         // Reading the whole record is expensive, so it happens only for a suspicious header.
         let fault = if id_matches_header(header) { None } else { self.corruption(place)? };
@@ -188,12 +188,12 @@ impl RandomAccessReader<'_> {
     ) -> Result<Result<RecordHeader, StoreError>, StoreError> {
         let silos = self.silos;
         if let Err(error) = silos.silo(place.silo()) {
-            let is_missing = matches!(error, SiloError::Missing { .. });
-            return if is_missing { Ok(Err(error.into())) } else { Err(error.into()) };
+            let is_unread = matches!(error, SiloError::Missing { .. } | SiloError::Twice { .. });
+            return if is_unread { Ok(Err(error.into())) } else { Err(error.into()) };
         }
         let extent = if silos.verified.holds(place) { Extent::Header } else { extent };
         let Some(mut record) = self.record(place, extent)? else {
-            return Ok(Err(damaged_record(prefix, place, "no record begins here")));
+            return Ok(Err(misdirected(prefix, place, "no record begins here")));
         };
         let header = record.header().clone();
         if extent == Extent::Record && record_corruption(&mut record, place)?.is_none() {
@@ -247,7 +247,17 @@ pub(crate) fn damaged_record(prefix: IndexPrefix, place: SiloPlace, message: &st
         silo: place.silo(),
         offset: place.offset(),
         message: message.to_owned(),
+        misdirected: false,
     }
+}
+
+/// The error for an index entry that leads to another record, or to none.
+fn misdirected(prefix: IndexPrefix, place: SiloPlace, what: &str) -> StoreError {
+    let mut error = damaged_record(prefix, place, what);
+    if let StoreError::Damaged { misdirected, .. } = &mut error {
+        *misdirected = true;
+    }
+    error
 }
 
 /// Whether the stated id of a record equals the id computed from its header.

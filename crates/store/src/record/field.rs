@@ -15,5 +15,7 @@ pub const NON_CAPTURE_METHOD: &str = "Varve-Non-Capture";
 pub const RENDERING_IDS: &str = "Varve-Renderings";
 /// The duration of each step of the request.
 pub const FETCH_TIMING: &str = "Varve-Timing";
+/// The head of a 304 response, percent-encoded. The block of its revisit is empty.
+pub const NOT_MODIFIED_HEAD: &str = "Varve-Not-Modified";
 /// A trailer line, where the protocol sends it outside the block.
 pub const TRAILER_LINE: &str = "Varve-Trailer";

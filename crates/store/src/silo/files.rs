@@ -2,18 +2,23 @@
 //!
 //! A silo that grows is a local file; a sealed one may have moved to a medium. Readers ask here by
 //! number and need not know which. Numbers have no gaps: silo 7 exists only if 0 to 6 do or did.
+//!
+//! Of two files with the number of one silo, the one that describes itself by its name is read. If
+//! that does not decide, neither is read, and everything in other silos still is.
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::io;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use varve_warc::WarcReader;
 use varve_wire::ReadAtCursor;
 
+use super::description::is_description_of;
 use super::digest_chain::file_digest;
 use super::name;
+use super::unread_file::{UnreadReason, UnreadSiloFile};
 use crate::disk::{Disk, DiskError, FileSource};
 use crate::medium::{Digest, LocalMedium, Medium, MediumError, MediumObject, ReadAt};
 
@@ -82,19 +87,30 @@ pub enum SiloError {
         last: Option<u32>,
     },
     /// Two files have the same silo number.
-    #[error("silo {number} is there twice, as `{one}` and `{other}`")]
+    #[error(
+        "silo {number} is there twice, as `{one}` and `{other}`; move the wrong one out of the archive; \
+         `varve audit` tells which one describes itself as this silo"
+    )]
     Twice {
         /// The number.
         number: u32,
         /// One file.
-        one: &'static str,
+        one: String,
         /// The other.
-        other: &'static str,
+        other: String,
     },
 }
 
 fn last_silo_text(last: Option<u32>) -> String {
     last.map_or_else(|| "there is no silo".to_owned(), |last| format!("the last silo here is number {last}"))
+}
+
+/// The files in the folder of silos.
+pub(crate) struct SiloListing {
+    /// The silos that are read, by number.
+    pub(crate) silos: BTreeMap<u32, SiloFile>,
+    /// Other files with the number of a silo.
+    pub(crate) unread: Vec<UnreadSiloFile>,
 }
 
 /// All silos of an archive: the open one, and the sealed ones on their medium.
@@ -121,32 +137,104 @@ impl SiloFiles {
         std::iter::once(local).chain(self.remote.as_deref())
     }
 
-    /// All silos, by number.
+    /// All silos, by number, without those whose file is ambiguous.
     pub fn list(&self) -> Result<BTreeMap<u32, SiloFile>, SiloError> {
-        let mut found = BTreeMap::new();
+        Ok(self.survey()?.silos)
+    }
+
+    /// All silos, and the files that have the number of a silo and are not read.
+    pub(crate) fn survey(&self) -> Result<SiloListing, SiloError> {
+        let mut found: BTreeMap<u32, Vec<SiloFile>> = BTreeMap::new();
+        let mut misplaced = Vec::new();
         for (number, medium) in self.media().enumerate() {
             for MediumObject { name, length, read_only } in medium.list("")? {
                 if let Some((silo, ending)) = name::parse(&name) {
                     let moved = number > 0;
-                    add(&mut found, SiloFile { number: silo, ending, length, read_only, moved })?;
+                    let files = found.entry(silo).or_default();
+                    // An interrupted move left the local copy, which equals the moved one and is nearer.
+                    if !files.iter().any(|file| file.ending == ending) {
+                        files.push(SiloFile { number: silo, ending, length, read_only, moved });
+                    }
+                } else if let Some(silo) = name::number_in(&name) {
+                    misplaced.push((silo, name));
                 }
             }
         }
-        Ok(found)
+        let mut listing = SiloListing { silos: BTreeMap::new(), unread: Vec::new() };
+        found.into_values().for_each(|files| self.choose(files, &mut listing));
+        let unread = misplaced.into_iter().map(|(number, name)| {
+            let silo = listing.silos.get(&number).map(SiloFile::name);
+            UnreadSiloFile { number, name, reason: UnreadReason::Misplaced { silo } }
+        });
+        listing.unread.extend(unread);
+        Ok(listing)
+    }
+
+    /// Adds the file of a silo to a listing, or all of them as unread if none can be chosen.
+    fn choose(&self, files: Vec<SiloFile>, listing: &mut SiloListing) {
+        let chosen = match files.as_slice() {
+            [only] => Some(only.ending),
+            several => only_one(several.iter().filter(|file| self.describes_itself(file))),
+        };
+        let name = files.iter().find(|file| Some(file.ending) == chosen).map(SiloFile::name);
+        for file in files {
+            if Some(file.ending) == chosen {
+                listing.silos.insert(file.number, file);
+                continue;
+            }
+            let reason = match &name {
+                Some(silo) => UnreadReason::Other { silo: silo.clone() },
+                None => UnreadReason::Ambiguous,
+            };
+            listing.unread.push(UnreadSiloFile { number: file.number, name: file.name(), reason });
+        }
+    }
+
+    /// Whether the description in a file names that file. False when it cannot be read.
+    fn describes_itself(&self, file: &SiloFile) -> bool {
+        let Ok(Some(source)) = self.open_file(file.number, file.ending) else { return false };
+        let record = WarcReader::at(source, 0).and_then(WarcReader::into_record);
+        record.is_ok_and(|record| {
+            record.is_some_and(|record| is_description_of(record.header(), file.number, file.ending))
+        })
+    }
+
+    /// All silos, by number. Fails if one has two files: a writer must not guess which one is right.
+    pub(crate) fn list_single_files(&self) -> Result<BTreeMap<u32, SiloFile>, SiloError> {
+        let SiloListing { silos, unread } = self.survey()?;
+        match unread.into_iter().find(|file| !file.is_misplaced()) {
+            Some(file) => Err(twice(file.number)),
+            None => Ok(silos),
+        }
     }
 
     /// Opens a silo for reading.
     pub fn open(&self, number: u32) -> Result<Arc<dyn ReadAt>, SiloError> {
-        for ending in [name::GZIP_EXTENSION, name::ZSTD_EXTENSION] {
-            let name = name::name(number, ending);
-            for medium in self.media() {
-                match medium.open(&name) {
-                    Err(MediumError::Absent { .. }) => {}
-                    source => return Ok(source?),
-                }
+        if let Some(source) = self.open_file(number, name::GZIP_EXTENSION)? {
+            let other = self.path(number, name::ZSTD_EXTENSION);
+            return if self.disk.stat(&other)?.is_none() { Ok(source) } else { self.open_chosen(number) };
+        }
+        self.open_file(number, name::ZSTD_EXTENSION)?.ok_or(SiloError::Missing { number })
+    }
+
+    /// The file of a silo with this ending, on the nearest medium that has it.
+    fn open_file(&self, number: u32, ending: &str) -> Result<Option<Arc<dyn ReadAt>>, SiloError> {
+        let name = name::name(number, ending);
+        for medium in self.media() {
+            match medium.open(&name) {
+                Err(MediumError::Absent { .. }) => {}
+                source => return Ok(Some(source?)),
             }
         }
-        Err(SiloError::Missing { number })
+        Ok(None)
+    }
+
+    /// Opens the one of two files that is the silo.
+    fn open_chosen(&self, number: u32) -> Result<Arc<dyn ReadAt>, SiloError> {
+        match self.survey()?.silos.get(&number) {
+            Some(silo) => self.open_file(number, silo.ending)?.ok_or(SiloError::Missing { number }),
+            None => Err(twice(number)),
+        }
     }
 
     /// Whether sealed silos move to another medium.
@@ -213,15 +301,16 @@ pub(crate) fn missing_ranges(numbers: &[u32], end: u32) -> Vec<RangeInclusive<u3
     ranges
 }
 
-fn add(found: &mut BTreeMap<u32, SiloFile>, silo: SiloFile) -> Result<(), SiloError> {
-    match found.entry(silo.number) {
-        Entry::Vacant(vacant) => drop(vacant.insert(silo)),
-        // An interrupted move left the local copy, which equals the moved one and is nearer.
-        Entry::Occupied(other) if other.get().ending == silo.ending => {}
-        Entry::Occupied(other) => {
-            let one = other.get().ending;
-            return Err(SiloError::Twice { number: silo.number, one, other: silo.ending });
-        }
+/// The error of a silo with two files.
+fn twice(number: u32) -> SiloError {
+    let [one, other] = [name::GZIP_EXTENSION, name::ZSTD_EXTENSION].map(|ending| name::name(number, ending));
+    SiloError::Twice { number, one, other }
+}
+
+/// The extension of the only file; `None` when there are several or none.
+fn only_one<'a>(mut files: impl Iterator<Item = &'a SiloFile>) -> Option<&'static str> {
+    match (files.next(), files.next()) {
+        (Some(only), None) => Some(only.ending),
+        _ => None,
     }
-    Ok(())
 }

@@ -9,12 +9,14 @@ mod files;
 pub mod name;
 pub mod next_number;
 mod open_silo;
+mod unread_file;
 mod walk;
 
-pub(crate) use description::FILE_NAME_FIELD;
 pub use description::describes_silo;
-pub(crate) use files::missing_ranges;
+pub(crate) use description::{FILE_NAME_FIELD, is_description_of};
 pub use files::{SiloError, SiloFile, SiloFiles};
+pub(crate) use files::{SiloListing, missing_ranges};
 pub(crate) use open_silo::{OpenSilo, ReservedSpace, create, is_large};
+pub use unread_file::{UnreadReason, UnreadSiloFile};
 pub(crate) use walk::ProgressReporter;
 pub use walk::{SiloWalk, WalkError, WalkedRecords, walk, walk_from};

@@ -13,6 +13,9 @@ pub const GZIP_EXTENSION: &str = ".warc.gz";
 /// The extension of silos packed as zstd frames.
 pub const ZSTD_EXTENSION: &str = ".warc.zst";
 
+/// The extension of WARC files that are not packed. No silo has it.
+const PLAIN_EXTENSION: &str = ".warc";
+
 /// The name of silo `number` relative to the folder of silos, with `/` as separator.
 pub fn name(number: u32, ending: &str) -> String {
     let mut groups = Vec::new();
@@ -41,6 +44,15 @@ pub fn parse(text: &str) -> Option<(u32, &'static str)> {
     }
     let number: u32 = digits.parse().ok()?;
     (number <= SiloPlace::GREATEST_SILO && name(number, ending) == text).then_some((number, ending))
+}
+
+/// The number of the silo that a file may be a copy of: its name is that of a silo, in any folder,
+/// packed or not.
+pub(crate) fn number_in(text: &str) -> Option<u32> {
+    let (digits, ending) = text.rsplit('/').next()?.split_at_checked(8)?;
+    let is_silo_name = [PLAIN_EXTENSION, GZIP_EXTENSION, ZSTD_EXTENSION].contains(&ending)
+        && digits.bytes().all(|byte| byte.is_ascii_digit());
+    digits.parse().ok().filter(|number| is_silo_name && *number <= SiloPlace::GREATEST_SILO)
 }
 
 /// The name as a path.
@@ -81,6 +93,16 @@ mod tests {
             "x",
         ] {
             assert_eq!(parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn copies_of_silos_are_known_by_their_number() {
+        for text in ["00000007.warc.gz", "1/00000007.warc.zst", "0/copy/00000007.warc"] {
+            assert_eq!(number_in(text), Some(7), "{text}");
+        }
+        for text in ["", "next-number", "0/00000007.warc.gz.cut-12", "0/7.warc.gz", "99999999.warc"] {
+            assert_eq!(number_in(text), None, "{text}");
         }
     }
 }

@@ -40,6 +40,12 @@ pub(crate) fn next_unused(files: &SiloFiles) -> Result<u32, SiloError> {
     }
 }
 
+/// Whether a silo of this number existed. A number that cannot be told counts as used.
+pub fn was_used(files: &SiloFiles, number: u32) -> bool {
+    let last = files.list().ok().and_then(|silos| silos.into_keys().next_back());
+    last.is_some_and(|last| number <= last) || next_unused(files).map_or(true, |next| number < next)
+}
+
 /// Records durably that all numbers below `next` were used.
 pub(crate) fn remember(files: &SiloFiles, next: u32) -> Result<(), SiloError> {
     if next_unused(files)? >= next {

@@ -27,6 +27,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use varve_core::RecordId;
+use varve_file::TemporaryFolder;
 use varve_warc::DecoderPool;
 use varve_warc::digest::Digest;
 use varve_warc::record::RecordHeader;
@@ -71,6 +72,7 @@ pub struct StoreWriter {
     /// The silos, for lookups.
     silos: Arc<OpenSilos>,
     settings: StoreSettings,
+    temporary: TemporaryFolder,
     index: IndexWriter,
     state: Mutex<AppendState>,
     pub(crate) synced: Condvar,
@@ -85,6 +87,7 @@ impl StoreWriter {
     pub fn open(files: SiloFiles, settings: StoreSettings) -> Result<(Self, StoreRecovery), StoreError> {
         let disk = std::sync::Arc::clone(&files.disk);
         disk.make_folders(&settings.temporary)?;
+        let temporary = disk.temporary_folder(&settings.temporary);
         segments::complete(&files)?;
         files.move_all_sealed()?;
         IndexWriter::create(&*disk, &settings.index_folder)?;
@@ -105,6 +108,7 @@ impl StoreWriter {
             files,
             silos,
             settings,
+            temporary,
             index,
             state,
             synced,
@@ -130,8 +134,13 @@ impl StoreWriter {
     }
 
     fn packer_of(&self, packing: Packing) -> Result<Packer, StoreError> {
-        let packer = Packer::new(packing, Some(self.settings.temporary.clone()));
+        let packer = Packer::new(packing, Some(self.temporary.clone()));
         Ok(packer.map_err(varve_warc::write::RecordPackError::from)?)
+    }
+
+    /// The folder for files without a name.
+    pub(crate) fn temporary(&self) -> &TemporaryFolder {
+        &self.temporary
     }
 
     /// The settings of this store.
@@ -352,11 +361,11 @@ impl StoreWriter {
                 return Ok(WriteClaim::Free(state, judged.1));
             }
             drop(state);
-            let standing = self.silos.record_state(&id, places.iter())?;
-            if let RecordState::Intact(_) = standing {
+            let stored = self.silos.record_state(&id, places.iter())?;
+            if let RecordState::Intact(_) = stored {
                 return Ok(WriteClaim::Here(self.last_ticket()));
             }
-            judged = (places, matches!(standing, RecordState::Damaged));
+            judged = (places, matches!(stored, RecordState::Damaged));
         }
     }
 

@@ -49,7 +49,7 @@ pub(crate) fn catch_up(
     recovery: &IndexRecovery,
     settings: &StoreSettings,
 ) -> Result<(AppendPoint, StoreRecovery), StoreError> {
-    let silos = files.list()?;
+    let silos = files.list_single_files()?;
     let mut recovered = StoreRecovery::default();
     let known = recovery.known;
     // The number of a lost silo is not reused: the silo may be restored from a copy.

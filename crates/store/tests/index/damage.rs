@@ -62,7 +62,7 @@ fn ask(disk: &MemoryDisk, truth: &BTreeSet<IndexEntry>, sorted: bool) {
 }
 
 #[test]
-fn every_flipped_bit_is_named_and_no_lookup_lies_or_panics() {
+fn every_flipped_bit_is_reported_and_no_lookup_is_wrong_or_panics() {
     let (disk, truth) = small();
     for (name, bytes) in files(&*disk, folder()) {
         for bit in 0..bytes.len() * 8 {
@@ -165,7 +165,7 @@ fn a_folder_without_an_index_is_an_error_and_not_an_empty_index() {
 }
 
 #[test]
-fn housekeeping_never_launders_damage() {
+fn housekeeping_refuses_damaged_files_and_leaves_them_as_they_are() {
     for (name, offset) in [("sorted", 4096 + 17), ("sorted", 4096 + 4100), ("appendix-1", 20)] {
         let (disk, truth) = small();
         let before = files(&*disk, folder());

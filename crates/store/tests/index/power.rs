@@ -53,7 +53,7 @@ fn recovers(disk: Arc<MemoryDisk>, ledger: &Ledger) {
 }
 
 #[test]
-fn a_power_cut_anywhere_in_a_busy_day_loses_nothing_that_was_synced() {
+fn a_power_cut_at_any_call_loses_no_synced_entry() {
     let broken = at_every_call(DiskFailure::Crash, |plan| {
         let (disk, mut ledger) = begun();
         let broken = FailingDisk::new(disk.clone(), plan);

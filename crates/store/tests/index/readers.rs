@@ -1,14 +1,18 @@
 //! Readers and writers at the same time, on the real disk.
 
 use std::collections::BTreeSet;
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use varve_store::disk::LocalDisk;
 use varve_store::index::{
     IndexOptions, IndexPrefix, IndexReader, IndexRebuild, IndexWriter, PrefixRange, verify,
 };
+
+use varve_testkit::RecordingDisk;
 
 use crate::scene::{SMALL, answers, entries, entry};
 
@@ -134,9 +138,8 @@ fn a_snapshot_stays_as_it_was_opened() {
     assert_eq!(snapshot.greatest_place(), Some(entry(99).place));
 }
 
-/// Reading a map beyond the end of its file would kill the process.
 #[test]
-fn a_file_that_is_truncated_while_it_is_mapped_is_an_error() {
+fn a_file_that_is_truncated_while_it_is_in_use_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     for options in [SMALL, IndexOptions { shard_limit: 1 << 20, ..SMALL }] {
         let path = folder.path().join(options.shard_limit.to_string());
@@ -159,4 +162,84 @@ fn a_file_that_is_truncated_while_it_is_mapped_is_an_error() {
         assert!(stream.any(|entry| entry.is_err()));
         assert!(verify(&disk, &path).is_ok_and(|verified| !verified.findings.is_empty()));
     }
+}
+
+/// If shards were mapped into memory, this would kill the process: the file gets shorter between any
+/// two instructions of a lookup.
+#[test]
+fn a_file_that_is_truncated_again_and_again_never_ends_the_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let disk = LocalDisk::new(folder.path());
+    let options = IndexOptions { shard_limit: 1 << 20, ..SMALL };
+    let mut rebuild = IndexRebuild::begin(&disk, folder.path(), options).unwrap();
+    entries(0..5000).into_iter().for_each(|entry| rebuild.push(entry).unwrap());
+    rebuild.finish().unwrap();
+    let path = folder.path().join("sorted");
+    let bytes = std::fs::read(&path).unwrap();
+    let index = IndexReader::open(&disk, folder.path()).unwrap();
+    let prefixes: Vec<IndexPrefix> = (0..5000).map(|number| entry(number).prefix).collect();
+    let done = AtomicBool::new(false);
+    let (mut found, mut failed) = (0, 0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let file = std::fs::File::options().write(true).open(&path).unwrap();
+            for length in (0..bytes.len() as u64).rev().step_by(4096).cycle() {
+                file.set_len(length).unwrap();
+                file.write_all_at(&bytes[length as usize..], length).unwrap();
+                if done.load(Ordering::Relaxed) {
+                    return;
+                }
+            }
+        });
+        let begin = Instant::now();
+        // Until both were seen, so that the test can fail; the time is only a limit.
+        while (found < 20_000 || failed < 50) && begin.elapsed() < Duration::from_secs(20) {
+            for (number, prefix) in prefixes.iter().enumerate().step_by(7) {
+                match index.find(*prefix) {
+                    Ok(places) => {
+                        assert!(places.iter().any(|place| place == entry(number as u64).place));
+                        found += 1;
+                    }
+                    Err(_) => failed += 1,
+                }
+            }
+            let mut hits = 0;
+            match index.find_many(&prefixes, |_, _| hits += 1) {
+                Ok(()) => assert!(hits >= prefixes.len()),
+                Err(_) => failed += 1,
+            }
+            let listed = index.entries(PrefixRange::ALL).map(|found| found.filter(Result::is_err).count());
+            failed += listed.unwrap_or(1);
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    assert!(found > 0 && failed > 0, "{found} lookups found their entry and {failed} failed");
+}
+
+/// The first lookup reads a page of both tables too. Later ones read a block, and lookups in a batch
+/// share the blocks.
+#[test]
+fn a_lookup_is_one_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let disk = RecordingDisk::new(Arc::new(LocalDisk::new(folder.path())));
+    let options = IndexOptions { shard_limit: 1 << 20, ..SMALL };
+    let mut rebuild = IndexRebuild::begin(&*disk, folder.path(), options).unwrap();
+    entries(0..5000).into_iter().for_each(|entry| rebuild.push(entry).unwrap());
+    rebuild.finish().unwrap();
+    let index = IndexReader::open(&*disk, folder.path()).unwrap();
+    disk.take_counts();
+    let reads = |numbers: std::ops::Range<u64>| {
+        numbers.for_each(|number| assert!(!index.find(entry(number).prefix).unwrap().is_empty()));
+        disk.take_counts()
+    };
+    assert_eq!(reads(0..1), "read 3");
+    let counts = reads(1..1001);
+    let number: u64 = counts.strip_prefix("read ").unwrap().parse().unwrap();
+    assert!((1000..1200).contains(&number), "{counts}");
+    let prefixes: Vec<IndexPrefix> = (0..5000).map(|number| entry(number).prefix).collect();
+    index.find_many(&prefixes, |_, _| ()).unwrap();
+    let counts = disk.take_counts();
+    let number: u64 = counts.strip_prefix("read ").unwrap().parse().unwrap();
+    // There are twenty blocks. A prefix at the border of two may read one again.
+    assert!((20..45).contains(&number), "{counts}");
 }

@@ -1,7 +1,7 @@
 //! The contract of every place of HEAD.
 
 use varve_core::VersionId;
-use varve_core::head_store::{HeadError, HeadMove, HeadStore, IntendedHead};
+use varve_core::head_store::{HeadError, HeadStore};
 
 /// Runs the suite. `open` gives another handle to the same HEAD, which names no version at first.
 ///
@@ -31,25 +31,9 @@ pub fn head(open: &dyn Fn() -> Box<dyn HeadStore>) {
     here.advance(Some(two), two).expect("stays");
     here.repair(three).expect("repaired");
     assert_eq!(read(), at(three));
-    intents_are_kept_beside_head(&*here, &*there, [one, two, three]);
-    assert_eq!(read(), at(three));
-}
-
-fn intents_are_kept_beside_head(
-    here: &dyn HeadStore,
-    there: &dyn HeadStore,
-    [one, two, three]: [VersionId; 3],
-) {
-    assert_eq!(here.intended().expect("read"), None);
-    here.clear_intended().expect("nothing to clear");
-    for intended in [
-        IntendedHead { to: one, by: HeadMove::Checkout, from: Some(three) },
-        IntendedHead { to: two, by: HeadMove::Commit, from: Some(three) },
-        IntendedHead { to: two, by: HeadMove::Commit, from: None },
-    ] {
-        here.intend(&intended).expect("recorded");
-        assert_eq!(there.intended().expect("read"), Some(intended));
-    }
-    there.clear_intended().expect("cleared");
-    assert_eq!(here.intended().expect("read"), None);
+    there.clear().expect("cleared");
+    assert_eq!(read(), (None, None));
+    here.clear().expect("nothing to clear");
+    here.advance(None, two).expect("moved");
+    assert_eq!(read(), at(two));
 }

@@ -15,7 +15,6 @@ mod repair_record;
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::{self, Write};
-use std::path::PathBuf;
 
 use crate::date::Date;
 use crate::payload::PayloadKind;
@@ -29,6 +28,7 @@ use crate::write::{
 };
 use header::{header_text, lossless, printable};
 use repair_record::Trace;
+use varve_file::TemporaryFolder;
 use varve_wire::ReadAt;
 
 /// The options of a repair.
@@ -45,7 +45,7 @@ pub struct WarcRepair<'a> {
     /// How to pack.
     pub packing: Packing,
     /// The folder for large blocks until their header is known.
-    pub temporary: Option<PathBuf>,
+    pub temporary: Option<TemporaryFolder>,
 }
 
 /// The result of a repair.

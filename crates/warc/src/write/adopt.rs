@@ -1,7 +1,8 @@
 //! Records that are already packed, copied from one file to another of the same packing.
 
 use std::io::{self, Read};
-use std::path::Path;
+
+use varve_file::TemporaryFolder;
 
 use super::draft::BlockFacts;
 use super::pack::{PackedRecord, spool};
@@ -15,7 +16,7 @@ impl PackedRecord {
         header: &RecordHeader,
         block: BlockFacts,
         packed: &mut dyn Read,
-        temporary: Option<&Path>,
+        temporary: Option<&TemporaryFolder>,
     ) -> io::Result<Self> {
         let mut lines = b"WARC/1.1\r\n".to_vec();
         for (name, value) in header.fields.iter() {

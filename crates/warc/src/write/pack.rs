@@ -8,12 +8,11 @@
 //! which the draft for WARC allows. Nothing is decompressed or read twice.
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use flate2::{Compress, Compression, FlushCompress};
 use libdeflater::{CompressionLvl, Compressor};
-use tempfile::SpooledTempFile;
+use varve_file::{SpooledFile, TemporaryFolder};
 
 use super::draft::{BlockFacts, Draft, DraftError};
 use super::record_uri::RecordUri;
@@ -138,7 +137,7 @@ pub struct Packer {
     scratch: Vec<u8>,
     packed: Vec<u8>,
     tracker: PayloadTracker,
-    temporary: Option<PathBuf>,
+    temporary: Option<TemporaryFolder>,
 }
 
 /// A record, ready to be appended to a file.
@@ -149,7 +148,7 @@ pub struct PackedRecord {
     pub block: BlockFacts,
     pub(super) header: Vec<u8>,
     pub(super) head: Vec<u8>,
-    pub(super) middle: Option<SpooledTempFile>,
+    pub(super) middle: Option<SpooledFile>,
     pub(super) tail: Vec<u8>,
     pub(super) length: u64,
 }
@@ -183,7 +182,7 @@ impl PackedRecord {
 impl Packer {
     /// A packer for that packing. Large streamed blocks go to temporary files in `temporary`, or in
     /// the system's folder.
-    pub fn new(packing: Packing, temporary: Option<PathBuf>) -> io::Result<Self> {
+    pub fn new(packing: Packing, temporary: Option<TemporaryFolder>) -> io::Result<Self> {
         let mut packer = Self {
             packing,
             deflater: None,
@@ -315,7 +314,7 @@ impl Packer {
         // Where the block is the payload, one digest is both.
         let payload_hasher = (kind != PayloadKind::Block).then(|| Algorithm::Sha256.hasher());
         tracker.begin(kind, payload_hasher);
-        let spool = spool(self.temporary.as_deref());
+        let spool = spool(self.temporary.as_ref());
         BlockStream {
             packer: self,
             spool,
@@ -332,17 +331,14 @@ impl Packer {
 }
 
 /// Packed bytes, in memory or, if they are many, in a file.
-pub(super) fn spool(temporary: Option<&Path>) -> SpooledTempFile {
-    match temporary {
-        Some(folder) => tempfile::spooled_tempfile_in(MAX_SPOOL_MEMORY_BYTES, folder),
-        None => tempfile::spooled_tempfile(MAX_SPOOL_MEMORY_BYTES),
-    }
+pub(super) fn spool(temporary: Option<&TemporaryFolder>) -> SpooledFile {
+    SpooledFile::new(MAX_SPOOL_MEMORY_BYTES, temporary.cloned())
 }
 
 /// A block that is packed while it streams. Bytes written to it are hashed, packed and buffered.
 pub struct BlockStream<'a> {
     packer: &'a mut Packer,
-    spool: SpooledTempFile,
+    spool: SpooledFile,
     spooled: u64,
     deflate: Option<Compress>,
     /// Plain bytes that wait to fill a zstd frame, or packed bytes that wait for the spool.
@@ -438,7 +434,7 @@ fn run_deflate(
 
 /// A packed block without its header.
 pub struct FinishedBlock {
-    spool: SpooledTempFile,
+    spool: SpooledFile,
     spooled: u64,
     /// Plain bytes that did not fill a zstd frame.
     last: Vec<u8>,

@@ -159,7 +159,7 @@ fn stands(chunk: &DiffChunk, base: &[u8], head: &[u8]) -> bool {
     let (side, start, length) = match chunk.kind {
         ChunkKind::Removed => (base, chunk.base_start, chunk.base_len),
         ChunkKind::Added => (head, chunk.head_start, chunk.head_len),
-        ChunkKind::Modified => return true,
+        ChunkKind::Changed | ChunkKind::Moved => return true,
     };
     // Early diffs have no positions.
     if length == 0 {

@@ -4,19 +4,22 @@
 //! that match its pattern, regardless of the page that links to them. A source only says where to
 //! look, and is read because it is a root or a member itself. Known members that were never
 //! downloaded are requested as well.
+//!
+//! Where no run of ours waits, resuming continues the tasks that Crystal left (`hibernated_tasks`).
 
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use uuid::Uuid;
-use varve_catalog::{Frontier, FrontierStore, SqliteCatalog, SqliteFrontierStore};
+use varve_catalog::{DatabasePath, Frontier, FrontierStore, SqliteCatalog, SqliteFrontierStore};
 use varve_core::RunId;
 use varve_core::secret::ShownUrl;
-use varve_crystal::{CAPTURE_FOLDER, OpenReport, ProjectWriter, RevisionId};
-use varve_file::{Folder, FolderError};
+use varve_crystal::{CAPTURE_FOLDER, DRAFT_FOLDER, OpenReport, ProjectWriter, RevisionId};
+use varve_file::{Folder, TemporaryFolder};
 use varve_plan::Plan;
 
+use super::hibernated_tasks::{HibernatedTasks, forget_resumed_tasks};
 use super::plan::PlanRows;
 use crate::error::ArchiveError;
 use crate::verbs::capture::{distinct_seeds, resumed, usual_and_pages};
@@ -76,7 +79,7 @@ pub fn capture(
         return Err(CrawlError::UnfinishedRun.into());
     }
     let after = writer.newest_revision()?.unwrap_or(RevisionId(0));
-    let (rows, folder) = (PlanRows::read(&writer)?, writer.path().to_owned());
+    let rows = PlanRows::read(&writer)?;
     let open = SharedProject::new(writer, after)?;
     let mut external: Vec<String> = Vec::new();
     if settings.seeds.is_empty() {
@@ -92,14 +95,8 @@ pub fn capture(
     if settings.seeds.is_empty() && rows.plan.groups.is_empty() {
         return Err(ArchiveError::NoRoots);
     }
-    settings.plan = Some(followed(&rows.plan, settings.scope.kind));
-    settings.network = manner.reach.to_save(&settings.seeds)?;
-    let json = serde_json::to_string(&settings).expect("settings can be written as JSON");
-    open.change(|writer| writer.set_property(AFTER_PROPERTY, Some(&after.to_string())))?;
-    let run = RunId::new(Uuid::now_v7());
-    let now = varve_core::Moment::from((manner.clock)().instant);
-    let frontier = frontier_of(&folder)?.begin_run(run, only_worker(run), now, &json)?;
-    report(CrawlEvent::Began { run, resumed: false });
+    let frontier = begin_run(&open, &mut settings, &rows, manner)?;
+    report(CrawlEvent::Began { run: frontier.run(), resumed: false });
     for url in &external {
         let url = &ShownUrl(url).to_string();
         report(CrawlEvent::Skipped { url, rule: &SkipRule::External, is_seed: true });
@@ -107,23 +104,68 @@ pub fn capture(
     crawl(&open, frontier, (settings, rows, false), (manner, &manner.reach), report)
 }
 
-/// Resumes the unfinished capture. `change` may replace its settings, and the new ones are stored
-/// with it.
+/// Makes the queue of a run of these seeds, and completes its settings, which the queue stores.
+fn begin_run(
+    open: &SharedProject,
+    settings: &mut CrawlSettings,
+    rows: &PlanRows,
+    manner: &ProjectRunOptions<'_>,
+) -> Result<Box<dyn Frontier>, ArchiveError> {
+    settings.plan = Some(followed(&rows.plan, settings.scope.kind));
+    settings.network = manner.reach.to_save(&settings.seeds)?;
+    let json = serde_json::to_string(&settings).expect("settings can be written as JSON");
+    let after = open.after().to_string();
+    open.change(|writer| writer.set_property(AFTER_PROPERTY, Some(&after)))?;
+    let run = RunId::new(Uuid::now_v7());
+    let now = varve_core::Moment::from((manner.clock)().instant);
+    let (_, folder) = open.about()?;
+    Ok(frontier_of(&folder)?.begin_run(run, only_worker(run), now, &json)?)
+}
+
+/// Continues the tasks that Crystal left in a project, as a run with these settings.
+fn resume_tasks(
+    writer: ProjectWriter,
+    tasks: HibernatedTasks,
+    mut settings: CrawlSettings,
+    manner: &ProjectRunOptions<'_>,
+    report: &mut dyn FnMut(CrawlEvent<'_>),
+) -> Result<ProjectCaptured, ArchiveError> {
+    let after = writer.newest_revision()?.unwrap_or(RevisionId(0));
+    let open = SharedProject::new(writer, after)?;
+    settings.seeds = tasks.urls.iter().filter_map(|url| open.address(url)).collect();
+    settings.scope.kind = ScopeKind::Plan;
+    open.change(|writer| tasks.mark_as_resumed(writer))?;
+    let frontier = begin_run(&open, &mut settings, &tasks.rows, manner)?;
+    report(CrawlEvent::Began { run: frontier.run(), resumed: true });
+    crawl(&open, frontier, (settings, tasks.rows, false), (manner, &manner.reach), report)
+}
+
+/// Resumes the unfinished capture, or else the tasks that Crystal left, with `settings`. `change`
+/// may replace the settings of the capture, and the new ones are stored with it.
 pub fn resume(
     path: &Path,
+    settings: CrawlSettings,
     change: impl FnOnce(&mut CrawlSettings),
     manner: &ProjectRunOptions<'_>,
     report: &mut dyn FnMut(CrawlEvent<'_>),
 ) -> Result<ProjectCaptured, ArchiveError> {
     let writer = ProjectWriter::open(path)?;
     writer.room()?;
+    if !is_unfinished(writer.path())?
+        && let Some(tasks) = HibernatedTasks::read(&writer)?
+    {
+        return resume_tasks(writer, tasks, settings, manner, report);
+    }
     let (mut frontier, after) = unfinished(&writer)?;
     let begun: CrawlSettings =
         serde_json::from_str(&frontier.settings()?).map_err(CrawlError::RunSettings)?;
     let mut settings = begun.clone();
     change(&mut settings);
     let reach = resumed(&manner.reach, &mut settings)?;
-    let (rows, run) = (PlanRows::read(&writer)?, frontier.run());
+    let (mut rows, run) = (PlanRows::read(&writer)?, frontier.run());
+    if let Some(plan) = &settings.plan {
+        rows.keep_groups_of(plan);
+    }
     if settings != begun {
         let json = serde_json::to_string(&settings).expect("settings can be written as JSON");
         frontier.continue_as(run, &json)?;
@@ -146,16 +188,10 @@ pub fn finish(path: &Path) -> Result<ProjectCaptured, ArchiveError> {
 
 /// The database of the queue, created if it does not exist. No link in the project is followed.
 fn frontier_of(project: &Path) -> Result<Box<dyn FrontierStore>, ArchiveError> {
-    let at = project.join(CAPTURE_FOLDER).join(FRONTIER_FILE);
-    let checked = || -> Result<_, FolderError> {
-        let folder = Folder::open(project)?.make_folders(CAPTURE_FOLDER)?;
-        for side_file in ["-wal", "-shm", "-journal"] {
-            folder.checked_path(format!("{FRONTIER_FILE}{side_file}"))?;
-        }
-        folder.checked_path(FRONTIER_FILE)
-    };
-    let database = checked().map_err(|error| ArchiveError::write(&at)(error.into()))?;
-    let catalog = SqliteCatalog::open_to_write(&database)?;
+    let at = Path::new(CAPTURE_FOLDER).join(FRONTIER_FILE);
+    let made = Folder::open(project).and_then(|folder| folder.make_folders(CAPTURE_FOLDER).map(drop));
+    made.map_err(|error| ArchiveError::write(&project.join(&at))(error.into()))?;
+    let catalog = SqliteCatalog::open_to_write(DatabasePath::below(project, at))?;
     Ok(Box::new(SqliteFrontierStore::new(Arc::new(catalog))))
 }
 
@@ -201,7 +237,7 @@ fn crawl(
     report: &mut dyn FnMut(CrawlEvent<'_>),
 ) -> Result<ProjectCaptured, ArchiveError> {
     let (opened, folder) = open.about()?;
-    let fetchers = usual_and_pages(&folder.join("tmp"), &settings, reach)?;
+    let fetchers = usual_and_pages(&TemporaryFolder::below(&folder, DRAFT_FOLDER), &settings, reach)?;
     let credentials = reach.credentials_for(&settings.seeds).map_err(CrawlError::Credentials)?;
     let run = ProjectRun {
         project: open,
@@ -253,6 +289,7 @@ fn conclude(
             // If this fails, the remaining files say that there is no unfinished run.
             let _ = Folder::open(writer.path()).and_then(|folder| folder.remove_tree(CAPTURE_FOLDER));
             writer.set_property(AFTER_PROPERTY, None)?;
+            forget_resumed_tasks(writer)?;
         }
         Ok(())
     })?;

@@ -113,7 +113,7 @@ fn write_project(
     let folder =
         UnfinishedFolder::begin(parent).map_err(|error| ArchiveError::write(parent)(error.into()))?;
     let unfinished = folder.path().join(format!("export{PROJECT_SUFFIX}"));
-    let mut writer = ProjectWriter::create(&unfinished, CreateOptions::default())?;
+    let mut writer = ProjectWriter::create_to_fill(&unfinished, CreateOptions::default())?;
     let mut exported = fill(&mut writer)?;
     writer.close()?;
     fs::rename(&unfinished, &target).map_err(ArchiveError::write(&target))?;
@@ -169,4 +169,4 @@ fn is_refusal(error: &varve_crystal::Error) -> bool {
 /// Number of versions read per query.
 const VERSIONS_PER_QUERY: usize = 1000;
 /// Number of revisions per batch of bodies and rows.
-const ROWS_PER_BATCH: usize = 200;
+const ROWS_PER_BATCH: usize = 1000;

@@ -6,6 +6,7 @@
 pub mod capture;
 pub mod export;
 mod fact;
+mod hibernated_tasks;
 pub mod import;
 pub(crate) mod plan;
 pub mod project;
@@ -14,6 +15,7 @@ pub mod verify;
 pub mod warc;
 
 pub use varve_crystal::{
-    DatabaseReadMode, Error, FindingRepair, FindingSeverity, GroupInfo, MajorVersion, OpenReport,
-    PROJECT_SUFFIX, ProjectFinding, ProjectInfo, RepairSummary, RevisionSearch, VerifySummary,
+    DatabaseReadMode, Error, FindingRepair, FindingSeverity, GroupInfo, MajorVersion, MigrationStage,
+    OpenReport, PROJECT_SUFFIX, PendingMigration, ProjectFinding, ProjectInfo, RepairSummary, RevisionSearch,
+    VerifySummary,
 };

@@ -55,6 +55,19 @@ impl PlanRows {
         Ok(rows)
     }
 
+    /// Keeps only the groups that a plan has, as it has them.
+    pub(crate) fn keep_groups_of(&mut self, plan: &Plan) {
+        let kept = |group: &Group| plan.groups.iter().find(|other| other.name == group.name);
+        let groups = std::mem::take(&mut self.plan.groups).into_iter().zip(std::mem::take(&mut self.groups));
+        for (mut group, mut row) in groups {
+            let Some(other) = kept(&group) else { continue };
+            group.do_not_download = other.do_not_download;
+            row.do_not_download = other.do_not_download;
+            self.plan.groups.push(group);
+            self.groups.push(row);
+        }
+    }
+
     fn name_of(&self, source: GroupSource) -> Option<String> {
         match source {
             GroupSource::Root(id) => {

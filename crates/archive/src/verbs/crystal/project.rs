@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use varve_crystal::{
-    CopyProgress, CreateOptions, GroupInfo, MajorVersion, MigrationProgress, OpenOptions, OpenReport,
-    Project, ProjectInfo, ProjectWriter, SaveAsOptions,
+    CopyProgress, CreateOptions, GroupInfo, MajorVersion, MigrationProgress, MigrationSummary, OpenOptions,
+    OpenReport, Project, ProjectInfo, ProjectWriter, SaveAsOptions,
 };
 
 use crate::error::ArchiveError;
@@ -71,15 +71,21 @@ pub struct Migrated {
     pub from: MajorVersion,
     /// The version after.
     pub to: MajorVersion,
-    /// Number of bodies moved, including those of a migration begun earlier.
+    /// Number of bodies moved or packed, including those of a migration begun earlier.
     pub moved: u64,
+    /// Number of bodies that could not be read and are in no pack.
+    pub unreadable: u64,
     /// Repairs made when the project was opened.
     pub opened: OpenReport,
 }
 
-/// Migrates a project, or completes an interrupted migration. `progress` is called with the number
-/// of bodies moved and its maximum.
-pub fn migrate(path: &Path, progress: &dyn Fn(u64, u64)) -> Result<Migrated, ArchiveError> {
+/// Migrates a project to a later version, or completes an interrupted migration. `progress` is
+/// called with the number of bodies moved and its maximum.
+pub fn migrate(
+    path: &Path,
+    version: MajorVersion,
+    progress: &dyn Fn(u64, u64),
+) -> Result<Migrated, ArchiveError> {
     let from = Project::open(path)?.version();
     let mut tell = |MigrationProgress { moved, expected }: MigrationProgress| {
         progress(moved, expected);
@@ -90,10 +96,11 @@ pub fn migrate(path: &Path, progress: &dyn Fn(u64, u64)) -> Result<Migrated, Arc
         OpenOptions { on_progress: Some(&mut tell), keep_last_without_body: true, ..OpenOptions::default() };
     let mut writer = ProjectWriter::open_with(path, options)?;
     let opened = writer.report().clone();
-    let moved = writer.migrate(&mut tell)? + opened.resumed_migration.unwrap_or(0);
+    let done = writer.migrate(version, &mut tell)?.and(opened.resumed_migration.unwrap_or_default());
     let to = writer.version();
     writer.close()?;
-    Ok(Migrated { from, to, moved, opened })
+    let MigrationSummary { moved, unreadable } = done;
+    Ok(Migrated { from, to, moved, unreadable, opened })
 }
 
 /// The result of a copy.

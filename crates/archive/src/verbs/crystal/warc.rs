@@ -9,17 +9,18 @@ use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use varve_crystal::{BodyLookup, Project, Revision, RevisionBody};
+use varve_store::exchange::not_modified_field;
+use varve_store::record::field;
 use varve_warc::date::{Date, Precision};
 use varve_warc::payload::PayloadKind;
 use varve_warc::record::RecordType;
 use varve_warc::write::{
-    Draft, PackedRecord, Packer, Packing, Profile, RecordPackError, RecordUri, WarcWriter, pack_reader,
-    warc_fields,
+    Draft, PackedRecord, Packer, Packing, Profile, RecordPackError, WarcWriter, pack_reader, warc_fields,
 };
 
 use super::import::exchange::{CUT_SHORT, head};
 use crate::error::ArchiveError;
-use varve_file::NewFile;
+use varve_file::{NewFile, TemporaryFolder};
 use varve_repository::archive_writer::Clock;
 use varve_repository::history::time_of_revision;
 
@@ -68,7 +69,7 @@ pub fn export(
     let file = NewFile::new_in(folder).map_err(ArchiveError::write(target))?;
     let failed = |error| ArchiveError::write(target)(error);
     let packing = if is_gzip(target) { Packing::Gzip } else { Packing::Plain };
-    let packer = Packer::new(packing.clone(), Some(folder.to_owned())).map_err(&failed)?;
+    let packer = Packer::new(packing.clone(), Some(TemporaryFolder::from(folder))).map_err(&failed)?;
     let exported = WarcExported { path: target.to_owned(), ..WarcExported::default() };
     let mut exporting = Exporting { project: &project, packer, exported };
     let mut writer = WarcWriter::new(BufWriter::new(file.as_file()), &packing).map_err(&failed)?;
@@ -132,28 +133,31 @@ impl Exporting<'_> {
     }
 
     fn answer(&mut self, url: &str, revision: &Revision, body: RevisionBody) -> Result<Packed, ArchiveError> {
-        let Some((id, date)) = self.original(url, revision)? else {
+        let Some((original, date)) = self.original(url, revision)? else {
             return self.response(url, revision, body);
         };
-        let draft = Draft::new(RecordType::Revisit, &self.date(revision)?).target_uri(url).http().revisit_of(
-            Profile::ServerNotModified,
-            id,
-            url,
-            &date,
-        );
         let metadata = revision.metadata().ok().flatten();
-        let block = metadata.map(|metadata| head(&metadata, 0)).unwrap_or_default();
+        let head = metadata.map(|metadata| head(&metadata, 0)).unwrap_or_default();
+        let mut draft = Draft::new(RecordType::Revisit, &self.date(revision)?).target_uri(url).http();
+        let (profile, block) = match (not_modified_field(&head), original.block.payload) {
+            (Some(value), Some(payload)) => {
+                draft = draft.field(field::NOT_MODIFIED_HEAD, &value);
+                (Profile::IdenticalPayloadDigest(payload), Vec::new())
+            }
+            _ => (Profile::ServerNotModified, head),
+        };
+        let draft = draft.revisit_of(profile, original.id, url, &date);
         self.exported.revisits += 1;
         Ok(self.packer.pack(&draft, PayloadKind::Revisit, &block))
     }
 
-    /// Id and date of the response that a 304 stands for. Packing that response again gives its id,
-    /// which is derived from its content.
+    /// The record of the response that a 304 stands for, and its date. Packing that response again
+    /// gives its id, which is derived from its content.
     fn original(
         &mut self,
         url: &str,
         revision: &Revision,
-    ) -> Result<Option<(RecordUri, String)>, ArchiveError> {
+    ) -> Result<Option<(PackedRecord, String)>, ArchiveError> {
         let meant = self.project.resolve(revision.clone())?.revision;
         if meant.id == revision.id {
             return Ok(None);
@@ -161,7 +165,7 @@ impl Exporting<'_> {
         let BodyLookup::Found(body) = self.project.body_of(&meant)? else { return Ok(None) };
         let date = self.date(&meant)?.to_string();
         match self.response(url, &meant, body)? {
-            Ok(record) => Ok(Some((record.id, date))),
+            Ok(record) => Ok(Some((record, date))),
             Err(RecordPackError::Draft(_)) => Ok(None),
             Err(RecordPackError::Io(source)) => Err(ArchiveError::write(&self.exported.path)(source)),
         }

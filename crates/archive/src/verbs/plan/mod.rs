@@ -5,7 +5,9 @@
 //! own copy and is not affected. A Crystal project stores its plan in its own tables;
 //! [`crate::verbs::crystal`] reads and writes them.
 
+pub mod members;
 pub mod suggest;
+pub mod tree;
 
 use std::fs::File;
 use std::io;

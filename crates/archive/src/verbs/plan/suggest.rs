@@ -8,6 +8,7 @@ use std::io::Read;
 use varve_repository::RepositoryError;
 
 use varve_core::headers::Headers;
+use varve_core::history::Capture;
 use varve_core::pattern::{SuggestedGroups, suggest_groups_on};
 use varve_core::url::{page_identity, request_url};
 use varve_fetch::{FetchRequest, Fetcher};
@@ -56,13 +57,7 @@ pub fn of_capture(history: &HistoryReader, text: &str) -> Result<Option<Suggesti
             found => &found?,
         };
         url.clone_from(&capture.url);
-        let head = history.wire_head(capture)?.unwrap_or_default();
-        let mut headers = MessageHead::parse(&head).map(|head| head.headers).unwrap_or_default();
-        for (name, value) in capture.headers.pairs() {
-            if !headers.contains(name) {
-                headers.push(name, value);
-            }
-        }
+        let headers = captured_headers(history, capture)?;
         let body = match history.open_body(capture) {
             Err(RepositoryError::DownloadFailed { .. }) => return Ok(None),
             body => body?,
@@ -76,6 +71,18 @@ pub fn of_capture(history: &HistoryReader, text: &str) -> Result<Option<Suggesti
     Ok(None)
 }
 
+/// All headers that are known of a capture.
+pub(super) fn captured_headers(history: &HistoryReader, capture: &Capture) -> Result<Headers, ArchiveError> {
+    let head = history.wire_head(capture)?.unwrap_or_default();
+    let mut headers = MessageHead::parse(&head).map(|head| head.headers).unwrap_or_default();
+    for (name, value) in capture.headers.pairs() {
+        if !headers.contains(name) {
+            headers.push(name, value);
+        }
+    }
+    Ok(headers)
+}
+
 /// Fetches a page and suggests groups from it.
 pub fn of_live_page(
     folder: &std::path::Path,
@@ -83,7 +90,7 @@ pub fn of_live_page(
     reach: &NetworkOptions,
     text: &str,
 ) -> Result<Suggestion, ArchiveError> {
-    let client = client(folder, settings, reach, None)?;
+    let client = client(&folder.into(), settings, reach, None)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(CrawlError::Threads)?;
     let mut url = page_address(text)?;

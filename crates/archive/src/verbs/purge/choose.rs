@@ -21,7 +21,6 @@ use super::holders::BodyHolders;
 use crate::error::ArchiveError;
 use crate::verbs::log::spellings;
 use varve_repository::archive_writer::ArchiveWriter;
-use varve_repository::backends::open_silo_files;
 use varve_repository::history::catch_up;
 
 /// The data selected for removal.
@@ -47,7 +46,7 @@ pub struct PurgeSelection {
 impl PurgeSelection {
     pub(super) fn of(writer: &ArchiveWriter, request: &Request) -> Result<Self, ArchiveError> {
         let mut history = PurgeScan::new(request);
-        let files = open_silo_files(writer.layout());
+        let files = writer.backends().silos();
         scan(&files, 1, &|_| {}, &mut |scanned| {
             history.add(scanned);
             Ok::<(), StoreError>(())

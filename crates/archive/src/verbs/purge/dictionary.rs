@@ -14,7 +14,6 @@ use varve_warc::write::{Dictionary, Packing};
 use crate::error::ArchiveError;
 use crate::verbs::train::{self, MAX_DICTIONARY_BYTES};
 use varve_repository::archive_writer::ArchiveWriter;
-use varve_repository::backends::open_silo_files;
 use varve_repository::history::{ArchiveHistoryReader, HistoryReader};
 use varve_repository::settings::{MAX_DICTIONARY_BYTES as LARGEST_STORED, PackingMethod};
 
@@ -44,7 +43,7 @@ pub(super) struct Renewed {
 pub(super) fn renewed(writer: &ArchiveWriter, dropped: &HashSet<RecordId>) -> Result<Renewed, ArchiveError> {
     let first_silo = match dropped.is_empty() {
         true => None,
-        false => first_with_dictionary(&open_silo_files(writer.layout()))?,
+        false => first_with_dictionary(&writer.backends().silos())?,
     };
     let path = writer.layout().dictionary();
     let old =
@@ -72,7 +71,7 @@ fn made_of_rest(
     let opened = ArchiveHistoryReader::open(writer.layout().root());
     let Ok(history) = opened.map(HistoryReader::Archive) else { return Ok(None) };
     let size = Dictionary::new(old).plain().map_or(MAX_DICTIONARY_BYTES, |plain| plain.len());
-    let files = open_silo_files(writer.layout());
+    let files = writer.backends().silos();
     match train::make(&history, &files, size, &|record| !dropped.contains(&record)) {
         Ok((_, stored)) => Ok(Some(stored)),
         Err(ArchiveError::NoDictionary { .. }) => Ok(None),

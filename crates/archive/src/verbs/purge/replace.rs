@@ -4,26 +4,30 @@ use std::io;
 use std::path::Path;
 
 use varve_file::{EntryKind, RootedFiles};
+use varve_store::disk::DiskError;
 use varve_store::index::IndexOptions;
 use varve_store::steps::step;
-use varve_store::{StoreSettings, StoreWriter};
+use varve_store::{StoreError, StoreSettings, StoreWriter};
 
 use super::dictionary::{Dictionaries, Renewed};
 use crate::error::ArchiveError;
 use crate::verbs::rebuild::rebuild_catalog;
-use varve_repository::backends::open_silo_files;
-use varve_repository::pending_swap::{finish_pending_swap, prepared_paths, remove, rename, sync_folder};
+use varve_repository::backends::Backends;
+use varve_repository::pending_swap::{
+    finish_pending_swap, old_index, prepared_paths, remove, rename, sync_folder,
+};
 use varve_repository::settings::MAX_SETTINGS_BYTES;
-use varve_repository::{ArchivePaths, ArchiveWriter};
+use varve_repository::{ArchivePaths, ArchiveWriter, RepositoryError};
 
 /// Bytes of all silos.
-pub(super) fn bytes(layout: &ArchivePaths) -> Result<u64, ArchiveError> {
-    Ok(varve_store::rebuild::bytes_to_read(&open_silo_files(layout))?)
+pub(super) fn bytes(backends: &Backends) -> Result<u64, ArchiveError> {
+    Ok(varve_store::rebuild::bytes_to_read(&backends.silos())?)
 }
 
 /// A new archive under construction in the folder for unfinished files.
 pub(super) struct Prepared {
     layout: ArchivePaths,
+    backends: Backends,
     store: StoreWriter,
     /// Bytes of the silos shared with the old archive.
     linked: u64,
@@ -51,9 +55,10 @@ impl Prepared {
             temporary: layout.temporary(),
             ..old.clone()
         };
-        let linked = link_silos(writer.layout(), &layout, first)?;
-        let (store, _) = StoreWriter::open(open_silo_files(&layout), settings)?;
-        Ok(Self { layout, store, linked, dictionaries: renewed.fate })
+        let linked = link_silos(writer, &layout, first)?;
+        let backends = writer.backends().for_layout(&layout);
+        let (store, _) = StoreWriter::open(backends.silos(), settings)?;
+        Ok(Self { layout, backends, store, linked, dictionaries: renewed.fate })
     }
 
     /// Bytes of the silos shared with the old archive.
@@ -70,7 +75,7 @@ impl Prepared {
     pub(super) fn finish(self, old: &ArchiveWriter) -> Result<(), ArchiveError> {
         self.store.sync()?;
         self.store.housekeeping()?;
-        let Self { layout, store, dictionaries, .. } = self;
+        let Self { layout, backends, store, dictionaries, .. } = self;
         drop(store);
         // An archive that has lost its last record still has a folder of silos.
         let files = layout.files();
@@ -90,18 +95,17 @@ impl Prepared {
             Dictionaries::MadeAgain => rename(to, &layout.dictionary(), &to.dictionary())?,
             Dictionaries::Removed => remove(to, &to.dictionary())?,
         }
-        if files.entry(&layout.head()).map_err(ArchiveError::read(&layout.head()))?.is_none() {
+        if backends.head().read().map_err(RepositoryError::from)?.is_none() {
             // No version is left. Until the swap, the catalog knows the version at HEAD.
-            remove(to, &to.head())?;
+            old.backends().head().clear().map_err(RepositoryError::from)?;
         }
         sync_folder(to, to.root())?;
         exchange(to, &layout.silos(), &to.silos())?;
         sync_folder(to, to.root())?;
         sync_folder(to, layout.root())?;
-        finish_pending_swap(to)?;
-        for left in [layout.root(), &to.temporary().join("old-index")] {
-            step("remove folders", left);
-            files.remove_tree(left).map_err(ArchiveError::write(left))?;
+        finish_pending_swap(old.backends())?;
+        for left in [layout.root(), &old_index(to)] {
+            to.disk().remove_tree(left).map_err(StoreError::from)?;
         }
         Ok(())
     }
@@ -109,9 +113,10 @@ impl Prepared {
 
 /// Hard-links the silos before `first`, or copies them where the file system has no links. All of
 /// them are sealed, so no writer changes a file through either name.
-fn link_silos(from: &ArchivePaths, to: &ArchivePaths, first: u32) -> Result<u64, ArchiveError> {
+fn link_silos(writer: &ArchiveWriter, to: &ArchivePaths, first: u32) -> Result<u64, ArchiveError> {
+    let from = writer.layout();
     let (mut bytes, files) = (0, from.files());
-    let silos = open_silo_files(from).list().map_err(varve_store::StoreError::from)?;
+    let silos = writer.backends().silos().list().map_err(StoreError::from)?;
     for silo in silos.range(..first).map(|(_, silo)| silo) {
         let (old, new) = (from.silos().join(silo.name()), to.silos().join(silo.name()));
         let folder = new.parent().unwrap_or(to.root());
@@ -127,10 +132,9 @@ fn link_silos(from: &ArchivePaths, to: &ArchivePaths, first: u32) -> Result<u64,
 
 /// Exchanges two folders in one step.
 fn exchange(layout: &ArchivePaths, one: &Path, other: &Path) -> Result<(), ArchiveError> {
-    layout.files().make_folders(other).map_err(ArchiveError::write(other))?;
-    step("exchange", other);
-    let failed = |source| ArchiveError::Exchange { path: other.to_owned(), source };
-    layout.files().exchange(one, other).map_err(failed)
+    layout.disk().make_folders(other).map_err(StoreError::from)?;
+    let failed = |error: DiskError| ArchiveError::Exchange { path: other.to_owned(), source: error.source };
+    layout.disk().exchange(one, other).map_err(failed)
 }
 
 fn copy_settings(from: &ArchivePaths, to: &ArchivePaths) -> Result<(), ArchiveError> {

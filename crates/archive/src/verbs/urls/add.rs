@@ -3,12 +3,12 @@
 //! All URLs are requested before anything is written. Each file is written once, regardless of the
 //! number of URLs added to it.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use crate::expectations::{
-    Expectation, Follow, Loaded, Observed, ProbeFailure, ProbeRequest, ProbeResponse, Prober, Target,
+    DomainHead, Expectation, Follow, Observed, ProbeFailure, ProbeRequest, ProbeResponse, Prober, Target,
     UrlDatabase, UrlsError, of_host,
 };
 
@@ -67,7 +67,9 @@ pub fn add(
     prober: Option<&dyn Prober>,
     on_loss: super::OnLoss<'_>,
 ) -> Result<Outcomes, UrlsError> {
-    let mut wishes = wishes(database, urls, request)?;
+    let mut domains = KnownDomains::read(database)?;
+    let mut wishes: Vec<_> = urls.iter().map(|url| domains.wish(url.as_ref(), request)).collect();
+    domains.mark_known(&mut wishes)?;
     if let Some(prober) = prober {
         learn(&mut wishes, request.fixed, prober);
     }
@@ -76,10 +78,12 @@ pub fn add(
     }
     // The requests may be slow, and the files may have changed meanwhile.
     let _editing = database.edit()?;
-    let mut files = DomainFiles::load(database)?;
-    let outcomes = wishes.into_iter().map(|wish| files.insert(wish?, request)).collect();
-    files.save(on_loss)?;
-    Ok(outcomes)
+    let mut domains = KnownDomains::read(database)?;
+    for wish in wishes.iter_mut().flatten().filter(|wish| wish.added.new) {
+        wish.domain = domains.of(&wish.target, wish.secure, request)?;
+    }
+    domains.mark_known(&mut wishes)?;
+    domains.add(wishes, on_loss)
 }
 
 /// A URL to add.
@@ -87,79 +91,94 @@ struct UrlToAdd {
     target: Target,
     /// Whether it is requested by https.
     secure: bool,
+    /// The number of its domain.
+    domain: usize,
     expectation: Expectation,
     added: Added,
 }
 
-fn wishes(
-    database: &UrlDatabase,
-    urls: &[impl AsRef<str>],
-    request: &Request,
-) -> Result<Vec<Result<UrlToAdd, AddError>>, UrlsError> {
-    let mut files = DomainFiles::load(database)?;
-    let mut seen = HashSet::new();
-    let mut wish = |url: &str| {
-        let target = Target::parse(url).map_err(UrlsError::from)?;
-        let secure = url.trim_start().get(..6).is_some_and(|start| start.eq_ignore_ascii_case("https:"));
-        let at = files.of(&target, secure, request)?;
-        let loaded = &files.all[at];
-        let path = target.path_in(&loaded.file);
-        let added = Added {
-            url: loaded.file.url(&Expectation::new(&path)),
-            new: loaded.file.find(&path).is_none() && seen.insert((at, path.clone())),
-            new_domain: false,
-            path: loaded.path.clone(),
-            assumed_http: target.assumed_http,
-        };
-        let expectation = Expectation { categories: request.categories.clone(), ..Expectation::new(path) };
-        Ok(UrlToAdd { target, secure, expectation, added })
-    };
-    Ok(urls.iter().map(|url| wish(url.as_ref())).collect())
-}
-
-/// The files of a database, some of them not written yet.
-struct DomainFiles<'a> {
+/// The domains of a database, some of them without a file yet.
+struct KnownDomains<'a> {
     database: &'a UrlDatabase,
-    all: Vec<Loaded>,
-    changed: BTreeSet<usize>,
+    heads: Vec<DomainHead>,
 }
 
-impl<'a> DomainFiles<'a> {
-    fn load(database: &'a UrlDatabase) -> Result<Self, UrlsError> {
-        Ok(Self { database, all: database.load_all()?, changed: BTreeSet::new() })
+impl<'a> KnownDomains<'a> {
+    fn read(database: &'a UrlDatabase) -> Result<Self, UrlsError> {
+        Ok(Self { database, heads: database.heads()? })
     }
 
-    /// The index of the file for a URL's host. Creates a new file if the request allows it.
+    /// The number of the domain of a URL. Makes a new one if the request allows it.
     fn of(&mut self, target: &Target, secure: bool, request: &Request) -> Result<usize, UrlsError> {
-        match of_host(&self.all, target) {
+        match of_host(self.heads.iter().map(|head| &head.file), target) {
             Some(at) => Ok(at),
             None if request.new_domain => {
-                let mut loaded = self.database.new_file(&target.host)?;
-                loaded.file.domain.https = secure.then_some(true);
-                self.all.push(loaded);
-                Ok(self.all.len() - 1)
+                let mut head = self.database.new_file(&target.host)?;
+                head.file.domain.https = secure.then_some(true);
+                self.heads.push(head);
+                Ok(self.heads.len() - 1)
             }
             None => Err(UrlsError::UnknownDomain { host: target.host.clone() }),
         }
     }
 
-    fn insert(&mut self, wish: UrlToAdd, request: &Request) -> Result<Added, AddError> {
-        let UrlToAdd { target, secure, expectation, mut added } = wish;
-        if !added.new {
-            return Ok(added);
-        }
-        let at = self.of(&target, secure, request)?;
-        let loaded = &mut self.all[at];
-        added.new = loaded.file.find(&expectation.path).is_none();
-        if added.new {
-            loaded.file.insert(expectation);
-            added.new_domain = self.changed.insert(at) && loaded.text.is_none();
-        }
-        Ok(added)
+    fn wish(&mut self, url: &str, request: &Request) -> Result<UrlToAdd, AddError> {
+        let target = Target::parse(url).map_err(UrlsError::from)?;
+        let secure = url.trim_start().get(..6).is_some_and(|start| start.eq_ignore_ascii_case("https:"));
+        let domain = self.of(&target, secure, request)?;
+        let head = &self.heads[domain];
+        let path = target.path_in(&head.file);
+        let added = Added {
+            url: head.file.url(&Expectation::new(&path)),
+            new: true,
+            new_domain: false,
+            path: head.path.clone(),
+            assumed_http: target.assumed_http,
+        };
+        let expectation = Expectation { categories: request.categories.clone(), ..Expectation::new(path) };
+        Ok(UrlToAdd { target, secure, domain, expectation, added })
     }
 
-    fn save(&self, on_loss: super::OnLoss<'_>) -> Result<(), UrlsError> {
-        self.changed.iter().try_for_each(|at| super::save(self.database, &self.all[*at], on_loss))
+    /// Marks the URLs that have a record, and those that were given before.
+    fn mark_known(&self, wishes: &mut [Result<UrlToAdd, AddError>]) -> Result<(), UrlsError> {
+        let mut wanted = BTreeMap::<usize, BTreeSet<String>>::new();
+        for wish in wishes.iter_mut().flatten().filter(|wish| wish.added.new) {
+            wish.added.new = wanted.entry(wish.domain).or_default().insert(wish.expectation.path.clone());
+        }
+        for (domain, paths) in wanted {
+            let head = &self.heads[domain];
+            if head.is_new {
+                continue;
+            }
+            let known = self.database.known_paths(&head.path, &paths)?;
+            let of_domain = wishes.iter_mut().flatten().filter(|wish| wish.domain == domain);
+            of_domain.for_each(|wish| wish.added.new &= !known.contains(&wish.expectation.path));
+        }
+        Ok(())
+    }
+
+    /// Writes each file once.
+    fn add(
+        &self,
+        wishes: Vec<Result<UrlToAdd, AddError>>,
+        on_loss: super::OnLoss<'_>,
+    ) -> Result<Outcomes, UrlsError> {
+        let mut records = BTreeMap::<usize, BTreeMap<String, Expectation>>::new();
+        let mut outcomes = Vec::with_capacity(wishes.len());
+        for wish in wishes {
+            outcomes.push(wish.map(|UrlToAdd { domain, expectation, mut added, .. }| {
+                if added.new {
+                    added.new_domain = self.heads[domain].is_new && !records.contains_key(&domain);
+                    records.entry(domain).or_default().insert(expectation.path.clone(), expectation);
+                }
+                added
+            }));
+        }
+        for (domain, records) in records {
+            let head = &self.heads[domain];
+            self.database.add_records(head, records, &mut |lines| on_loss(&head.path, lines))?;
+        }
+        Ok(outcomes)
     }
 }
 

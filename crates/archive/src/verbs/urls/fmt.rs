@@ -1,8 +1,10 @@
 //! `urls fmt`: rewrites every file in canonical form.
 
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
-use crate::expectations::{Remark, UrlDatabase, UrlsError};
+use crate::expectations::{DomainFile, Place, Remark, UrlDatabase, UrlsError};
 
 /// The result for one file.
 #[derive(Debug)]
@@ -24,10 +26,32 @@ pub fn fmt<E: From<UrlsError>>(
     mut each: impl FnMut(Result<Formatted, UrlsError>) -> Result<(), E>,
 ) -> Result<(), E> {
     let _editing = database.edit()?;
+    let mut claims = HashMap::new();
     for path in database.paths()? {
-        each(one(database, &path, check, on_loss))?;
+        let formatted = one(database, &path, check, on_loss).map(|(mut formatted, file)| {
+            formatted.remarks.extend(repeated_claims(&mut claims, &file));
+            formatted
+        });
+        each(formatted)?;
     }
     Ok(())
+}
+
+/// Remarks on names of a domain that a file before it has as well: which of the two answers for the
+/// name would depend on their order.
+fn repeated_claims(claims: &mut HashMap<String, String>, file: &DomainFile) -> Vec<Remark> {
+    let mut remarks = Vec::new();
+    let names: BTreeSet<&String> = std::iter::once(&file.name).chain(file.domain.cnames()).collect();
+    for name in names {
+        match claims.entry(name.to_ascii_lowercase()) {
+            Entry::Vacant(free) => drop(free.insert(file.name.clone())),
+            Entry::Occupied(taken) => {
+                let message = format!("the name `{name}` is also that of `{}`", taken.get());
+                remarks.push(Remark { place: Place::START, path: None, message: message.into() });
+            }
+        }
+    }
+    remarks
 }
 
 fn one(
@@ -35,16 +59,16 @@ fn one(
     path: &Path,
     check: bool,
     on_loss: super::OnLoss<'_>,
-) -> Result<Formatted, UrlsError> {
-    let loaded = database.load(path)?;
+) -> Result<(Formatted, DomainFile), UrlsError> {
+    let loaded = database.load_to_format(path)?;
     let remarks = loaded.file.remarks();
     let text = loaded.file.clone().canonical().text();
-    let differs = loaded.text.as_deref() != Some(&text);
+    let differs = loaded.text != text;
     if differs {
         super::tell_of_comments(&loaded, on_loss);
         if !check {
             database.save_text(path, &text)?;
         }
     }
-    Ok(Formatted { path: path.to_owned(), differs, remarks })
+    Ok((Formatted { path: path.to_owned(), differs, remarks }, loaded.file))
 }

@@ -31,8 +31,9 @@ impl UrlFilter {
 
 /// The files that a filter selects, in the order of their names. A named domain must exist.
 pub fn files(database: &UrlDatabase, filter: &UrlFilter) -> Result<Vec<Loaded>, UrlsError> {
-    let mut files = database.load_all()?;
-    files.retain(|loaded| filter.takes_domain(&loaded.file));
+    let mut heads = database.heads()?;
+    heads.retain(|head| filter.takes_domain(&head.file));
+    let files = heads.iter().map(|head| database.load(&head.path)).collect::<Result<Vec<_>, _>>()?;
     match &filter.domain {
         Some(host) if files.is_empty() => Err(UrlsError::UnknownDomain { host: host.clone() }),
         _ => Ok(files),

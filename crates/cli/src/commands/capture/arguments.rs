@@ -8,6 +8,7 @@ use varve_archive::verbs::capture::{
 };
 use varve_archive::{ByteSize, Moment};
 
+use crate::printer::{Printer, WARNING_STYLE, visible};
 use crate::{clock, duration};
 
 /// Which pages belong to a run. These options cannot change when a run is resumed.
@@ -52,6 +53,19 @@ impl ScopeArgs {
     /// Whether `--scope` or `--depth` was given, which only apply to given URLs.
     pub(super) fn needs_urls(&self) -> bool {
         self.scope.is_some() || self.depth.is_some()
+    }
+
+    /// Says of patterns that look like another language that their characters stand for themselves.
+    pub(super) fn note_literals(&self, printer: &mut Printer) {
+        let is_foreign = |pattern: &&String| {
+            pattern.contains(['[', ']', '{', '}', '|', '^', '\\']) || pattern.contains(".*")
+        };
+        for pattern in self.include.iter().chain(&self.exclude).filter(is_foreign) {
+            printer.say(format_args!(
+                "{WARNING_STYLE}note:{WARNING_STYLE:#} the pattern `{}` is taken literally: only `**`, `*` and `#` stand for other text",
+                visible(pattern)
+            ));
+        }
     }
 
     fn kind(&self) -> ScopeKind {
@@ -161,7 +175,7 @@ pub(super) struct RateArgs {
     max_wait: Duration,
 
     /// Send no conditional requests: fetch every page completely, though the server might answer "304 Not Modified".
-    /// Unchanged content is still stored once. Use this for silos that pywb will replay, because pywb shows a bare 304
+    /// Unchanged content is still stored once
     #[arg(long)]
     no_conditional: bool,
 }

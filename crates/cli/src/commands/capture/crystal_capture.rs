@@ -34,7 +34,7 @@ impl CaptureArgs {
             (true, _) => into_project::finish(&root),
             (_, true) => {
                 let change = |kept: &mut CrawlSettings| self.written.change(kept, &settings);
-                into_project::resume(&root, change, &manner, &mut report)
+                into_project::resume(&root, settings.clone(), change, &manner, &mut report)
             }
             _ => into_project::capture(&root, settings, &manner, &mut report),
         };

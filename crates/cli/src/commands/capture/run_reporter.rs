@@ -135,7 +135,6 @@ impl<'a> RunReporter<'a> {
             CrawlEvent::Skipped { url, rule, is_seed } => self.count(url, &rule.to_string(), *is_seed),
             CrawlEvent::LinksSkipped { url, links, rule } => {
                 self.remark("skipped", url, &format!("{} of it, by {rule}", counted(*links, "link")));
-                self.summary.skipped.entry(rule.to_string()).or_default().count += links;
             }
             CrawlEvent::RetryAfter { host, until, left } => self.waits(host, *until, *left),
             CrawlEvent::HostUnreachable { host, message, .. } => {

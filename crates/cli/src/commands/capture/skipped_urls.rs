@@ -2,13 +2,17 @@
 //!
 //! A resumed run appends to the file: each line stands there once, and URLs that are captured later
 //! are removed. So a run that was stopped has the same list as one that was not.
+//!
+//! Links beyond the number that is followed from one page are reported when the page is read. So they
+//! may come again from other pages, and may be captured later by way of them.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
+use std::hash::{BuildHasher, RandomState};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use varve_archive::verbs::capture::{CapturedPage, CrawlEvent};
+use varve_archive::verbs::capture::{CapturedPage, CrawlEvent, SkipRule};
 
 use crate::error::Error;
 
@@ -20,7 +24,10 @@ pub(super) struct SkippedUrlFile {
     before: HashSet<String>,
     /// URLs in those lines.
     listed: HashSet<String>,
-    /// Those of them that this process captured.
+    /// Hashes of URLs that this process listed as beyond the limit of links per page.
+    over_limit: HashSet<u64>,
+    hasher: RandomState,
+    /// The listed URLs that this process captured.
     captured: HashSet<String>,
 }
 
@@ -39,15 +46,24 @@ impl SkippedUrlFile {
         file.write_all(whole.as_bytes()).and_then(|()| file.flush()).map_err(failed)?;
         let before = whole.lines().map(str::to_owned).collect();
         let listed = whole.lines().filter_map(url_in).map(str::to_owned).collect();
-        Ok(Self { path: path.to_owned(), file, before, listed, captured: HashSet::new() })
+        let (over_limit, hasher, captured) = (HashSet::new(), RandomState::new(), HashSet::new());
+        Ok(Self { path: path.to_owned(), file, before, listed, over_limit, hasher, captured })
     }
 
     /// Adds a skipped URL.
     pub(super) fn see(&mut self, event: &CrawlEvent<'_>) -> Result<(), Error> {
         let done = match event {
+            CrawlEvent::Skipped { url, rule: SkipRule::LinksPerPage, .. }
+                if !self.over_limit.insert(self.hasher.hash_one(url)) =>
+            {
+                Ok(())
+            }
             CrawlEvent::Skipped { url, rule, .. } => self.add(url, &rule.to_string()),
             CrawlEvent::Captured(CapturedPage { url, .. }) => {
                 self.captured.extend(self.listed.take(*url));
+                if self.over_limit.contains(&self.hasher.hash_one(url)) {
+                    self.captured.insert((*url).to_owned());
+                }
                 Ok(())
             }
             // A resumed run does not report URLs again that were decided before a checkpoint.

@@ -2,7 +2,9 @@
 
 use serde_json::json;
 use varve_archive::verbs::crystal::project::{ProjectOverview, info};
-use varve_archive::verbs::crystal::{DatabaseReadMode, GroupInfo, ProjectInfo as Numbers};
+use varve_archive::verbs::crystal::{
+    DatabaseReadMode, GroupInfo, MigrationStage, PendingMigration, ProjectInfo as Numbers,
+};
 
 use super::ProjectPathArgs;
 use crate::printer::{FAINT_STYLE, Printer, STRONG_STYLE, human_size, visible, with_fields};
@@ -13,7 +15,7 @@ use crate::verb::{Error, ExitStatus, Session};
 /// Changes nothing. `--quick` looks at no body and counts no members of groups: `bodies`,
 /// `missing_bodies` and `bytes` are then `null`, and `group_members` is empty. With `--json`, prints one object: `major_version`, `resources`, `revisions`,
 /// `error_revisions`, `roots`, `groups`, `aliases`, `bodies`, `missing_bodies`, `bytes`,
-/// `database_bytes`, `half_migrated`, `reading`, `hibernated_tasks`, `path`, `default_url_prefix`
+/// `database_bytes`, `migration` (`to`, and as `stage` queued or interrupted), `reading`, `hibernated_tasks`, `path`, `default_url_prefix`
 /// and `group_members`.
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -108,8 +110,15 @@ fn print_group(info: &GroupInfo, printer: &mut Printer) -> Result<(), Error> {
 }
 
 fn say_state(numbers: &Numbers, printer: &mut Printer) {
-    if numbers.half_migrated {
-        printer.warn("a migration was interrupted; `varve crystal migrate` completes it");
+    if let Some(PendingMigration { to, stage }) = numbers.migration {
+        let word = match stage {
+            MigrationStage::Queued => "queued",
+            MigrationStage::Interrupted => "interrupted",
+        };
+        printer.warn(format_args!(
+            "a migration to major version {} is {word}; the next writer completes it, and so does `varve crystal migrate`",
+            to.number()
+        ));
     }
     if numbers.reading == DatabaseReadMode::Copy {
         printer.say(

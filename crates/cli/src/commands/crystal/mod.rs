@@ -73,8 +73,8 @@ pub(in crate::commands) fn say_opened(report: &OpenReport, printer: &mut Printer
     if !report.upgraded.added.is_empty() {
         printer.say(format_args!("upgraded the schema: {}", report.upgraded.added.join(", ")));
     }
-    if let Some(moved) = report.resumed_migration {
-        let bodies = counted_bodies(moved);
+    if let Some(done) = report.resumed_migration {
+        let bodies = counted_bodies(done.moved);
         printer.say(format_args!("completed an interrupted migration: {bodies} moved"));
     }
     if let Some(revision) = report.undone_revision {

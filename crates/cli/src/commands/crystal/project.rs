@@ -5,11 +5,13 @@ use std::path::PathBuf;
 
 use serde_json::json;
 use varve_archive::verbs::crystal::MajorVersion;
-use varve_archive::verbs::crystal::project::{migrate, new, properties, property, save_as, set_property};
+use varve_archive::verbs::crystal::project::{
+    Migrated, migrate, new, properties, property, save_as, set_property,
+};
 use varve_archive::verbs::crystal::verify::revisions_at_most;
 
 use super::{ProjectPathArgs, say_opened};
-use crate::printer::{counted, human_size, visible};
+use crate::printer::{counted, counted_bodies, human_size, visible};
 use crate::verb::{Error, ExitStatus, Session};
 
 /// Make an empty project, and print its folder
@@ -19,43 +21,56 @@ use crate::verb::{Error, ExitStatus, Session};
 #[command(after_help = "\
 Examples:
   varve crystal new museum.crystalproj
-  varve crystal new museum --major-version 1")]
+  varve crystal new museum --major-version 3")]
 pub(super) struct CrystalNewArgs {
     /// The folder of the project
     #[arg(value_name = "PATH")]
     path: PathBuf,
 
-    /// Layout of bodies: 1 for one flat folder, 2 for a tree of folders
-    #[arg(long, value_name = "N", default_value = "2", value_parser = ["1", "2"])]
+    /// Layout of bodies: 1 for one flat folder, 2 for a tree of folders, 3 for a tree of zips of 16 bodies each
+    #[arg(long, value_name = "N", default_value = "2", value_parser = ["1", "2", "3"])]
     major_version: String,
+}
+
+fn version_called(number: &str) -> MajorVersion {
+    match number {
+        "1" => MajorVersion::Flat,
+        "3" => MajorVersion::Packed,
+        _ => MajorVersion::Tree,
+    }
 }
 
 impl CrystalNewArgs {
     pub(super) fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         session.require_writable()?;
-        let version = if self.major_version == "1" { MajorVersion::Flat } else { MajorVersion::Tree };
-        let folder = new(&self.path, version)?;
+        let folder = new(&self.path, version_called(&self.major_version))?;
         session.printer.line(folder.display())?;
         Ok(ExitStatus::Done)
     }
 }
 
-/// Move the bodies of a project from a flat folder into a tree
+/// Store the bodies of a project in the layout of a later version
 ///
-/// Migrates from major version 1 to 2, as Crystal does. If it is interrupted, varve or Crystal
-/// continues when the project is next opened for writing. States in which Crystal fails are
-/// completed. A project of a later version stays as it is. Nothing is deleted: files that are not
-/// bodies are moved to the folder `salvage`.
+/// Migrates as Crystal does: from major version 1, a flat folder, to 2, a tree of folders, and with
+/// `--major-version 3` on to zips of 16 bodies each, which Crystal 2.3 and later can open. If it is
+/// interrupted, varve or Crystal continues when the project is next opened for writing. States in
+/// which Crystal fails are completed. A project of a later version stays as it is. Nothing is
+/// deleted: files that are not bodies are moved to the folder `salvage`.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   varve crystal migrate museum.crystalproj
+  varve crystal migrate museum.crystalproj --major-version 3
   varve -C museum.crystalproj crystal migrate --json")]
 pub(super) struct CrystalMigrateArgs {
     #[command(flatten)]
     which: ProjectPathArgs,
 
-    /// Print one JSON object: `from`, `to`, `moved`
+    /// The version to migrate to
+    #[arg(long, value_name = "N", default_value = "2", value_parser = ["2", "3"])]
+    major_version: String,
+
+    /// Print one JSON object: `from`, `to`, `moved`, `unreadable`
     #[arg(long)]
     json: bool,
 }
@@ -67,12 +82,17 @@ impl CrystalMigrateArgs {
         let printer = &mut session.printer;
         let bar = printer.progress(Some(revisions_at_most(&path)?), "bodies");
         let told = Cell::new(0);
-        let migrated = migrate(&path, &|moved, _| {
+        let migrated = migrate(&path, version_called(&self.major_version), &|moved, _| {
             bar.inc(moved.saturating_sub(told.replace(moved)));
         })?;
         say_opened(&migrated.opened, printer);
+        if migrated.unreadable > 0 {
+            let bodies = counted_bodies(migrated.unreadable);
+            printer.warn(format_args!("{bodies} could not be read and stay outside the zips"));
+        }
+        let Migrated { from, to, moved, unreadable, .. } = &migrated;
         if self.json {
-            printer.json(&json!({ "from": migrated.from, "to": migrated.to, "moved": migrated.moved }))?;
+            printer.json(&json!({ "from": from, "to": to, "moved": moved, "unreadable": unreadable }))?;
         } else if migrated.from == migrated.to && migrated.opened.resumed_migration.is_some() {
             printer
                 .line(format_args!("major version {}: the migration is complete", migrated.to.number()))?;

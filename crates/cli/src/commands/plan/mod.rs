@@ -1,6 +1,8 @@
-//! `varve plan`: edits and shows what to capture. One file for editing, one for viewing.
+//! `varve plan`: edits and shows what to capture. One file for editing, one for viewing, one for the
+//! pages of groups.
 
 mod edit;
+mod members;
 mod view;
 
 use varve_archive::ArchivePaths;
@@ -22,6 +24,7 @@ Examples:
   varve plan group add 'https://xkcd.com/#/' --name Comics --found-on Home
   varve plan alias add https://old.example.com/ https://example.com/
   varve plan suggest https://xkcd.com/archive/
+  varve plan members Comics --missing
   varve plan check
   varve capture"
 )]
@@ -36,6 +39,8 @@ enum PlanVerb {
     Group(edit::PlanGroupArgs),
     Alias(edit::PlanAliasArgs),
     Show(view::PlanShowArgs),
+    Members(members::PlanMembersArgs),
+    Tree(members::PlanTreeArgs),
     Check(view::PlanCheckArgs),
     Suggest(view::PlanSuggestArgs),
     Restore(view::PlanRestoreArgs),
@@ -48,6 +53,8 @@ impl Verb for PlanArgs {
             PlanVerb::Group(verb) => verb.run(session),
             PlanVerb::Alias(verb) => verb.run(session),
             PlanVerb::Show(verb) => verb.run(session),
+            PlanVerb::Members(verb) => verb.run(session),
+            PlanVerb::Tree(verb) => verb.run(session),
             PlanVerb::Check(verb) => verb.run(session),
             PlanVerb::Suggest(verb) => verb.run(session),
             PlanVerb::Restore(verb) => verb.run(session),

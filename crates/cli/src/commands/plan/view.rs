@@ -60,14 +60,16 @@ pub(super) struct PlanCheckArgs {
 impl PlanCheckArgs {
     pub(super) fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let plan = load(&layout(session)?)?.plan;
-        let problems = plan.problems();
+        let mut problems: Vec<String> = plan.problems().iter().map(ToString::to_string).collect();
+        if plan.roots.is_empty() {
+            problems.push("there is no root: `varve capture` has nothing to begin with".to_owned());
+        }
         let printer = &mut session.printer;
         for problem in &problems {
-            let problem = problem.to_string();
             match self.json {
                 true => printer.json(&json!({ "problem": problem }))?,
                 false => {
-                    printer.line(format_args!("{BAD_STYLE}problem{BAD_STYLE:#}  {}", visible(&problem)))?
+                    printer.line(format_args!("{BAD_STYLE}problem{BAD_STYLE:#}  {}", visible(problem)))?
                 }
             }
         }

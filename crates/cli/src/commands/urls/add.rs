@@ -9,6 +9,7 @@ use varve_archive::verbs::urls::add::{Added, Request, add};
 use super::DatabaseLocation;
 use crate::printer::visible;
 use crate::probe_args::ProbeArgs;
+use crate::url_arguments::{UrlArguments, UrlBatch};
 use crate::verb::{Error, ExitStatus, Session};
 
 /// URLs requested before the results are written, so that an interrupted run loses little.
@@ -26,9 +27,10 @@ const ADD_BATCH_SIZE: usize = 500;
 #[command(after_help = "\
 Examples:
   varve urls add --static --category data https://example.com/m51.txt
-  varve urls add --domain-file --offline https://example.com/")]
+  varve urls add --domain-file --offline https://example.com/
+  varve urls add --offline - < urls.txt")]
 pub(super) struct UrlsAddArgs {
-    /// The URLs
+    /// The URLs; `-` reads them from standard input, one per line
     #[arg(required = true, value_name = "URL")]
     urls: Vec<String>,
 
@@ -65,10 +67,18 @@ impl UrlsAddArgs {
             Request { fixed: self.fixed, categories: self.category.clone(), new_domain: self.domain_file };
         let web = prober.as_ref().map(|prober| prober as &dyn Prober);
         let mut outcome = ExitStatus::Done;
-        for urls in self.urls.chunks(ADD_BATCH_SIZE) {
+        let mut arguments = UrlArguments::new(self.urls.clone());
+        loop {
             let printer = &mut session.printer;
+            let UrlBatch { urls, is_valid } = arguments.next_batch(ADD_BATCH_SIZE, printer)?;
+            if !is_valid {
+                outcome = ExitStatus::Incomplete;
+            }
+            if urls.is_empty() {
+                break;
+            }
             let mut on_loss = |path: &Path, lines: &[u64]| printer.warn_of_lost_comments(path, lines);
-            for result in add(&database, urls, &request, web, &mut on_loss)? {
+            for result in add(&database, &urls, &request, web, &mut on_loss)? {
                 match result {
                     Ok(added) => self.print(&added, session)?,
                     Err(failure) => {

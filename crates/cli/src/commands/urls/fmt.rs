@@ -10,10 +10,11 @@ use crate::verb::{Error, ExitStatus, Session};
 
 /// Write all files in canonical form, and print which were changed
 ///
-/// Records are sorted by path and keys by name, and values are written as PyYAML writes them. Line
-/// endings are kept; comments are lost, with a warning.
+/// Records are sorted by path, keys and aliases by name, and values are written as PyYAML writes
+/// them. Line endings are kept; comments are lost, with a warning. Mistakes that only a person can
+/// mend are notes: an alias that is the domain itself or belongs to two domains, a path without `/`.
 ///
-/// With `--check`, nothing is written, and the exit code is 1 if a file would change.
+/// With `--check`, nothing is written, and the exit code is 1 if a file would change or has a note.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -63,10 +64,10 @@ impl UrlsFmtArgs {
                 remark.message
             ));
         }
-        if !formatted.differs {
-            return Ok(ExitStatus::Done);
+        if formatted.differs {
+            printer.line(&path)?;
         }
-        printer.line(&path)?;
-        Ok(if self.check { ExitStatus::Findings } else { ExitStatus::Done })
+        let is_finding = self.check && (formatted.differs || !formatted.remarks.is_empty());
+        Ok(if is_finding { ExitStatus::Findings } else { ExitStatus::Done })
     }
 }

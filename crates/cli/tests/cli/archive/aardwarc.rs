@@ -142,3 +142,46 @@ fn an_aardwarc_store_is_audited_and_imported_with_every_id() {
     assert_eq!(output.status.code(), Some(1));
     assert!(stdout(&output).contains("silo 1 at byte"), "{}", stdout(&output));
 }
+
+#[test]
+fn swapped_copied_and_changed_silo_files_are_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut maker = AardwarcMaker::new(folder.path());
+    maker.add_silo(&[resource(b"one"), resource(b"two")]);
+    maker.add_silo(&[resource(b"three")]);
+    let audit = |words: &[&str], code: i32| {
+        let output = run(folder.path(), words, "");
+        assert_eq!(output.status.code(), Some(code), "{}{}", stdout(&output), stderr(&output));
+        stdout(&output)
+    };
+    for words in [&["audit"][..], &["audit", "--quick"]] {
+        audit(words, 0);
+        let aside = folder.path().join("aside");
+        let swap = || {
+            std::fs::rename(maker.silo(0), &aside).unwrap();
+            std::fs::rename(maker.silo(1), maker.silo(0)).unwrap();
+            std::fs::rename(&aside, maker.silo(1)).unwrap();
+        };
+        swap();
+        let said = audit(words, 1);
+        assert!(said.contains("silo `00000000.warc.gz` says that it is `00000001.warc.gz`"), "{said}");
+        assert!(said.contains("silo `00000001.warc.gz` says that it is `00000000.warc.gz`"), "{said}");
+        swap();
+        let copy = folder.path().join("silos/1");
+        std::fs::create_dir_all(&copy).unwrap();
+        std::fs::copy(maker.silo(1), copy.join("00000001.warc.gz")).unwrap();
+        let said = audit(words, 1);
+        assert!(said.contains("0/00000001.warc.gz` and `") && said.contains("1/00000001.warc.gz`"), "{said}");
+        std::fs::remove_dir_all(copy).unwrap();
+        // No bit in the header of a gzip member changes the content, and each is found.
+        let whole = std::fs::read(maker.silo(1)).unwrap();
+        for bit in (0..24 * 8).filter(|bit| words.len() == 1 || bit % 7 == 0) {
+            let mut bytes = whole.clone();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            std::fs::write(maker.silo(1), bytes).unwrap();
+            audit(words, 1);
+        }
+        std::fs::write(maker.silo(1), whole).unwrap();
+        audit(words, 0);
+    }
+}

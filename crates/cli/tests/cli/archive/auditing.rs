@@ -138,6 +138,27 @@ fn a_changed_catalog_row_is_reported_as_a_sentence() {
 }
 
 #[test]
+fn a_catalog_row_that_differs_from_its_copy_in_an_index_is_a_finding() {
+    let scene = Scene::new(&[]);
+    commit(&scene, "one");
+    let path = scene.path("museum/catalog.db");
+    let catalog = rusqlite::Connection::open(&path).unwrap();
+    let time: i64 = catalog.query_row("SELECT time FROM captures", [], |row| row.get(0)).unwrap();
+    drop(catalog);
+    let whole = std::fs::read(&path).unwrap();
+    let places: Vec<usize> =
+        (0..whole.len() - 8).filter(|place| whole[*place..].starts_with(&time.to_be_bytes())).collect();
+    assert!(places.len() > 1, "the time is stored once");
+    for place in places {
+        let mut bytes = whole.clone();
+        bytes[place + 3] ^= 4;
+        std::fs::write(&path, bytes).unwrap();
+        let said = findings(&scene);
+        assert!(said.contains("the catalog is not what the silos say") && said.contains("rebuild"), "{said}");
+    }
+}
+
+#[test]
 fn a_killed_capture_is_one_finding() {
     let gate = Arc::new(AtomicBool::new(false));
     let links: String = (0..40).map(|page| format!("<a href=/p/{page}>page</a>")).collect();

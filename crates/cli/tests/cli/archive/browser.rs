@@ -105,3 +105,20 @@ fn a_killed_run_leaves_no_browser() {
     assert!(scene.run(&["housekeeping"]).status.success());
     assert_eq!(profiles(&scene), Vec::<String>::new());
 }
+
+/// Chromium would ask for the page by https. The proxy resolves the name, so that the test needs no
+/// name of its own.
+#[test]
+fn a_plain_site_is_captured_by_its_name() {
+    let Some(_) = varve_testkit::chromium() else { return };
+    let site = Site::new()
+        .page("http://lake.example/", Answer::html("<title>t</title><img src=/mud.png><p>layers</p>"))
+        .page("http://lake.example/mud.png", Answer::of("image/png", "mud"));
+    let (scene, proxy) = (Scene::new(&[]), Web::serve(site));
+    let words = ["capture", "http://lake.example/", "--browser", "--delay", "0", "--proxy", &proxy.url("")];
+    let output = scene.run(&words);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(scene.data(&["cat", "http://lake.example/"]).ends_with(b"<p>layers</p>"));
+    assert_eq!(scene.data(&["cat", "http://lake.example/mud.png"]), b"mud");
+    assert!(proxy.seen().iter().all(|request| request.method == "GET"), "{:?}", proxy.seen());
+}

@@ -59,7 +59,7 @@ fn json_has_events_and_a_summary() {
 fn failures_are_reported() {
     let scene = Scene::new(&[]);
     let output = scene.run(&["capture", "http://127.0.0.1:9/", "--retries", "0"]);
-    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("http://127.0.0.1:9/"), "{}", stderr(&output));
     assert!(stderr(&output).contains("nothing could be captured"), "{}", stderr(&output));
     assert!(stderr(&output).contains("`--allow-private`"), "{}", stderr(&output));
@@ -81,6 +81,39 @@ fn skipped_urls_are_reported_by_rule() {
     let told = format!("1 URL skipped by robots:\n  {secret}\n");
     assert!(stderr(&output).contains(&told), "{}", stderr(&output));
     assert_eq!(std::fs::read_to_string(&list).unwrap(), format!("robots:line 2\t{secret}\n"));
+}
+
+/// More links than are followed from one page: each of the others is listed once with its rule, and
+/// one that another page leads to is captured and not listed.
+#[test]
+fn links_beyond_the_limit_of_a_page_are_listed_with_their_rule() {
+    const FOLLOWED_LINKS: usize = 60_000;
+    let link = |number: usize| format!("<a href=/n/{number}></a>");
+    let mut body: String = (0..FOLLOWED_LINKS + 5).map(link).collect();
+    body += &link(FOLLOWED_LINKS + 3);
+    let other = link(FOLLOWED_LINKS + 4);
+    let site = Site::new().page("/", Answer::html(body)).page("/other", Answer::html(other));
+    let (scene, web) = (Scene::new(&[]), Web::serve(site));
+    let list = scene.path("skipped.txt");
+    let (seed, other) = (web.url("/"), web.url("/other"));
+    let words = ["capture", &other, &seed, "--scope", "host", "--allow-private", "--delay", "0"];
+    // Few pages, so that not all of the links that are followed are requested.
+    let words = [&words[..], &["--limit-pages", "4", "--skipped", list.to_str().unwrap()]].concat();
+    let output = scene.run(&words);
+    let told = stderr(&output);
+    // The last one is the icon of the page, which the other page leads to as well.
+    assert!(told.contains("/: 6 links of it, by limit:links-per-page"), "{told}");
+    let listed = std::fs::read_to_string(&list).unwrap();
+    let of_rule = listed.lines().filter_map(|line| line.strip_prefix("limit:links-per-page\t"));
+    let expected: Vec<String> =
+        (0..4).map(|number| web.url(&format!("/n/{}", FOLLOWED_LINKS + number))).collect();
+    assert_eq!(of_rule.collect::<Vec<_>>(), expected, "{told}");
+    let events = scene.run(&[&words[..], &["--json"]].concat());
+    let events = stdout(&events);
+    let of_rule: Vec<&str> =
+        events.lines().filter(|line| line.contains("\"limit:links-per-page\"")).collect();
+    assert_eq!(of_rule.iter().filter(|line| line.contains("links_skipped")).count(), 1, "{of_rule:?}");
+    assert_eq!(of_rule.iter().filter(|line| line.contains("/n/6000")).count(), 4, "{of_rule:?}");
 }
 
 /// robots.txt alone is not a version.

@@ -59,3 +59,71 @@ fn suggestions_account_for_every_link() {
     let said = stderr(&scene.run(&["plan", "suggest", &web.url("/"), "--allow-private"]));
     assert!(said.contains(": 8 links\n") && said.contains("2 other links: too few"), "{said}");
 }
+
+/// What is wrong with an option, and how to write it.
+#[test]
+fn options_that_cannot_be_read_say_how_to_write_them() {
+    let scene = Scene::new(&[]);
+    for (words, said) in [
+        (&["http://e.test/", "--depth", "two"][..], "write a whole number, such as 2"),
+        (&["ftp://e.test/file"], "hint: a URL begins with `http://` or `https://`"),
+        (&["http://e.test/", "--header", "Cookie=sesame"], "header 1 is not `NAME: VALUE`"),
+        (
+            &["http://e.test/", "--header", "Cookie=sesame"],
+            "hint: write a header with a colon: `--header 'Cookie: a=b'`",
+        ),
+    ] {
+        let output = scene.run(&[&["capture"], words].concat());
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+        assert!(stderr(&output).contains(said), "{words:?}: {}", stderr(&output));
+        assert!(!stderr(&output).contains("sesame"), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn a_pattern_that_looks_like_another_language_is_literal_and_says_so() {
+    let page = Answer::html("<a href=/a>a</a><a href=/[a-z]>b</a>");
+    let (scene, web) =
+        (Scene::new(&[]), Web::serve(Site::new().page("/", page).page("/a", Answer::html("a"))));
+    let words = ["--depth", "1", "--exclude", "**[a-z]"];
+    let output = scene.run(&[&["capture", &web.url("/")], &words[..], &QUICK[..]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let said =
+        "note: the pattern `**[a-z]` is taken literally: only `**`, `*` and `#` stand for other text\n";
+    assert!(stderr(&output).contains(said), "{}", stderr(&output));
+    assert_eq!((web.count("/a"), web.count("/[a-z]")), (1, 0));
+}
+
+#[test]
+fn a_plan_that_a_capture_refuses_is_a_finding() {
+    let scene = Scene::new(&[]);
+    let capture = scene.run(&["capture"]);
+    assert_eq!(capture.status.code(), Some(2), "{}", stderr(&capture));
+    let output = scene.run(&["plan", "check"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(super::stdout(&output).contains("there is no root"), "{}", super::stdout(&output));
+}
+
+/// A time means the end of what is written of it, and a URL needs no scheme.
+#[test]
+fn pages_are_found_by_parts_of_a_time_and_without_a_scheme() {
+    let scene = Scene::new(&[]);
+    scene.file("page.html", b"<p>then</p>");
+    let words = ["commit", "page.html", "--url", "https://e.test/s", "-m", "m"];
+    scene.data(&words);
+    let log = String::from_utf8(scene.data(&["log", "https://e.test/s", "--json"])).unwrap();
+    let capture: serde_json::Value = serde_json::from_str(log.lines().next().unwrap()).unwrap();
+    let time = capture["time"].as_str().unwrap();
+    let digits: String = time.chars().filter(char::is_ascii_digit).collect();
+    for written in
+        [&time[..4], &time[..7], &time[..10], &time[..16], &digits[..6], &digits[..8], &digits[..12]]
+    {
+        for url in ["https://e.test/s", "e.test/s"] {
+            assert_eq!(scene.data(&["cat", url, "--at", written]), b"<p>then</p>", "{url} {written}");
+        }
+        let until = scene.data(&["log", "e.test/s", "--until", written, "--json"]);
+        assert!(!until.is_empty(), "{written}");
+    }
+    let before = scene.run(&["cat", "e.test/s", "--at", "2019"]);
+    assert_eq!(before.status.code(), Some(2), "{}", stderr(&before));
+}

@@ -2,6 +2,8 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::json;
 
@@ -52,6 +54,41 @@ fn remote_addresses_need_allow_remote() {
         std::process::Command::new("kill").args(["-INT", &served.id().to_string()]).status().unwrap();
     assert!(interrupted.success());
     assert_eq!(served.wait(), Some(0));
+}
+
+/// Another program shortens the index again and again. Requests are answered or fail, and the server
+/// goes on.
+#[test]
+fn an_index_that_is_truncated_while_it_is_served_does_not_end_the_server() {
+    let place = Place::new(true);
+    let pages: Vec<_> = (0..300)
+        .map(|number| page(&format!("http://e.org/{number}"), FIRST, &format!("page {number}")))
+        .collect();
+    commit(&place, &pages, "pages");
+    place.data(&["housekeeping"]);
+    let path = place.path("museum/index/sorted");
+    let bytes = std::fs::read(&path).unwrap();
+    assert!(bytes.len() > 4096, "the entries are in the sorted file");
+    let served = Served::start(&place.path("museum"));
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let file = std::fs::File::options().write(true).open(&path).unwrap();
+            while !done.load(Ordering::Relaxed) {
+                for length in [0, 64, 4096, bytes.len() - 16] {
+                    file.set_len(length as u64).unwrap();
+                    file.write_all_at(&bytes[length..], length as u64).unwrap();
+                }
+            }
+        });
+        for number in (0..300).cycle().take(600) {
+            let reply = served.get(&format!("/web/2026id_/http://e.org/{number}"));
+            let is_right = reply.status == 200 && reply.body == format!("page {number}").as_bytes();
+            assert!(is_right || reply.status >= 400 || !reply.whole, "{number}: {reply:?}");
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    assert_eq!(served.get("/web/2026id_/http://e.org/7").status, 200);
 }
 
 #[test]

@@ -148,8 +148,68 @@ fn the_newest_revision_is_served_even_if_it_failed_unless_a_good_one_is_wanted()
     drop(served);
     let served = Served::start_with(&path, &["--newest-good"]);
     let reply = served.get(&format!("/web/{url}"));
-    assert_eq!(reply.status, 302, "{reply:?}");
-    assert!(served.get(reply.header("location").unwrap()).text().contains("good"));
+    assert_eq!(reply.status, 200, "{reply:?}");
+    assert!(reply.text().contains("good"), "{reply:?}");
+}
+
+/// As in Crystal, a page links to the default revision of each page, of whatever time.
+#[test]
+fn links_of_a_project_lead_to_default_revisions_unless_a_time_was_chosen() {
+    let folder = tempfile::tempdir().unwrap();
+    let (home, other) = ("https://site.example/", "https://site.example/b");
+    let html = |url, month, body: &str| {
+        let date = format!("Thu, 01 {month} 2026 00:00:00 GMT");
+        Download::answer(url, 200, &[("Content-Type", "text/html"), ("Date", &date)], body.as_bytes())
+    };
+    let downloads = [
+        html(home, "Jan", "<a href=/b>b</a>"),
+        html(other, "Jan", "the older"),
+        html(other, "Oct", "the newer"),
+    ];
+    let served = Served::start(&make(&folder.path().join("lab"), MajorVersion::Tree, downloads));
+    let reply = served.get(&format!("/web/{home}"));
+    assert_eq!((reply.status, reply.header("cache-control")), (200, Some("no-cache")), "{reply:?}");
+    assert!(reply.text().contains(&format!("<a href=\"/web/{other}\">")), "{reply:?}");
+    assert!(served.get(&format!("/web/{other}")).text().contains("the newer"));
+    let chosen = served.get(&format!("/web/20260101000000/{home}"));
+    assert!(chosen.text().contains(&format!("<a href=\"/web/20260101000000/{other}\">")), "{chosen:?}");
+    assert!(served.get(&format!("/web/20260101000000/{other}")).text().contains("the older"));
+    let frame = served.page(&format!("/view?url={home}")).text();
+    assert!(frame.contains(&format!("/web/{home}\"")), "{frame}");
+    let frame = served.page(&format!("/view?time=20260101000000&url={home}")).text();
+    assert!(frame.contains(&format!("/web/20260101000000/{home}\"")), "{frame}");
+}
+
+/// A project knows URLs that were never downloaded, that failed, and that no address can name.
+#[test]
+fn only_addresses_that_show_something_are_suggested() {
+    let folder = tempfile::tempdir().unwrap();
+    let answer = |url, status| Download::answer(url, status, &[("Content-Type", "text/html")], b"page");
+    let downloads = [
+        answer("https://site.example/a/good", 200),
+        answer("https://site.example/a/bad", 400),
+        answer("https://site.example/a/cut#", 200),
+        Download::failed("https://site.example/a/failed", DownloadError::timed_out()),
+        answer("ftp://site.example/a/file", 200),
+    ];
+    let path = make(&folder.path().join("lab"), MajorVersion::Tree, downloads);
+    let mut writer = ProjectWriter::open(&path).unwrap();
+    writer.add_resource("https://site.example/a/known").unwrap();
+    writer.close().unwrap();
+    let served = Served::start(&path);
+    for asked in ["/web/https://site.example/a/other", "/web/2026/https://site.example/a/other"] {
+        let reply = served.get(asked);
+        assert_eq!(reply.status, 404);
+        let text = reply.text();
+        let links: Vec<&str> =
+            text.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+        let suggested: Vec<&&str> = links.iter().filter(|link| link.starts_with("/web/")).collect();
+        assert_eq!(suggested.len(), 1, "{links:?}");
+        assert!(suggested[0].ends_with("/a/good"), "{links:?}");
+        assert_eq!(served.get(suggested[0]).status, 200, "{links:?}");
+    }
+    let other = served.get("/web/ftp://site.example/a/x");
+    assert!(!other.text().contains("href=\"/web/"), "{other:?}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod browser;
 mod cdx;
 mod client;
+mod damage;
 mod hostile;
 mod layouts;
 mod replay;

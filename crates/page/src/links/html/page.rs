@@ -5,7 +5,9 @@
 use super::rules::{AttributeReading, is_image, reading, title_attributes};
 use super::tag::{LinkAttribute, LinkTag, decode};
 use crate::links::emit::{LinkEmitter, RawLink, is_web, trim};
+use crate::links::javascript::{self, ImportMap};
 use crate::links::json::{self, Dialect};
+use crate::links::kind::is_javascript;
 use crate::links::link::{LinkPlace, LinkRole};
 use crate::links::relation::{Relation, looks_embedded};
 use crate::links::{css, refresh, script, srcset};
@@ -19,6 +21,9 @@ use varve_core::url::Base;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TextContent {
     Script,
+    /// A module, or a script of a less usual type. Strings in it are no guesses, as in Crystal.
+    Module,
+    ImportMap,
     LinkedData,
     Style,
     Title,
@@ -61,6 +66,8 @@ pub(super) struct PageLinks<'p, 's> {
     anchor: PendingAnchor,
     pub(super) has_base: bool,
     pub(super) has_icon: bool,
+    /// The import maps of the page so far.
+    imports: ImportMap,
     /// Whether the current form has another method than `GET`.
     posts: bool,
     /// Number of documents around this one.
@@ -87,6 +94,7 @@ impl<'p, 's> PageLinks<'p, 's> {
             anchor: PendingAnchor::default(),
             has_base: false,
             has_icon: false,
+            imports: ImportMap::default(),
             posts: false,
             depth: 0,
         }
@@ -343,6 +351,8 @@ impl<'p, 's> PageLinks<'p, 's> {
         let (text, offset) = (decode(&raw.bytes, encoding), raw.offset);
         match raw.kind {
             TextContent::Script => self.script(&text, offset),
+            TextContent::Module => self.module(&text, offset),
+            TextContent::ImportMap => self.imports.read(&text, offset, &text_of("script"), self.emitter),
             TextContent::LinkedData => json::inline_links(&text, Dialect::LinkedData, self.emitter, offset),
             TextContent::Style => css::links(&text, offset, |_| text_of("style"), self.emitter),
             TextContent::Title => self.metadata.title(&decode_references(&text)),
@@ -354,7 +364,12 @@ impl<'p, 's> PageLinks<'p, 's> {
         super::inner_document(text, offset, self.depth + 1, self.emitter, self.metadata);
     }
 
+    fn module(&mut self, text: &str, offset: Option<u64>) {
+        javascript::links(text, offset, &text_of("script"), &self.imports, self.emitter);
+    }
+
     fn script(&mut self, text: &str, offset: Option<u64>) {
+        self.module(text, offset);
         for (at, address) in script::addresses(text, self.emitter.limits.reference) {
             let role = if looks_embedded(&address) { LinkRole::Embed } else { LinkRole::Navigate };
             let offset = offset.map(|offset| offset + at as u64);
@@ -376,6 +391,8 @@ fn raw_kind(tag: &LinkTag<'_>, in_svg: bool) -> Option<TextContent> {
         "script" => match tag.text("type").split(';').next().unwrap_or("").trim() {
             "" => Some(TextContent::Script),
             kind if kind.eq_ignore_ascii_case("text/javascript") => Some(TextContent::Script),
+            kind if is_javascript(kind) || kind.eq_ignore_ascii_case("module") => Some(TextContent::Module),
+            kind if kind.eq_ignore_ascii_case("importmap") => Some(TextContent::ImportMap),
             kind if kind.eq_ignore_ascii_case("application/ld+json") => Some(TextContent::LinkedData),
             _ => None,
         },

@@ -107,13 +107,18 @@ fn failure(url: &str, revision: &Revision) -> RepositoryError {
 }
 
 /// Whether the stored body differs from the decoded one.
-pub(super) fn has_content_codings(revision: &Revision) -> bool {
-    content_codings(revision).is_some()
+pub(super) fn has_content_codings(metadata: &ResponseMetadata) -> bool {
+    named_codings(metadata).is_some()
 }
 
-/// The headers that name content codings, if there are any codings.
+/// The headers of a revision that name content codings, if there are any codings.
 fn content_codings(revision: &Revision) -> Option<Headers> {
-    let headers = revision.metadata().ok().flatten()?.wire_headers();
+    named_codings(&revision.metadata().ok().flatten()?)
+}
+
+fn named_codings(metadata: &ResponseMetadata) -> Option<Headers> {
+    metadata.header("Content-Encoding")?;
+    let headers = metadata.wire_headers();
     let is_coding = |(name, _): &(&[u8], &[u8])| name.eq_ignore_ascii_case(b"content-encoding");
     let codings: Headers = headers.iter().filter(is_coding).collect();
     (!codings.content_codings().is_empty()).then_some(codings)

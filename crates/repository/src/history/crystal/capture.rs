@@ -7,15 +7,17 @@
 use varve_core::headers::{HeaderView, Redaction};
 use varve_core::history::{Capture, CaptureOwner, uuid_of};
 use varve_core::{BodyId, CaptureId, VersionId};
-use varve_crystal::{Result, Revision, RevisionId};
+use varve_crystal::{ResponseMetadata, Result, Revision, RevisionId};
 
 use super::CrystalReaderState;
 use super::body::{EMPTY_BODY_ID, has_content_codings};
-use super::moment::time_of;
+use super::moment::time_with;
 
 /// The status with which Crystal itself serves a response without one, such as that of an FTP
 /// server.
 const NO_STATUS: u16 = 200;
+/// The status of a response that says that nothing changed.
+const NOT_MODIFIED: i64 = 304;
 
 /// The version for the state of the project when this revision was its newest.
 pub(super) fn version_at(revision: RevisionId) -> VersionId {
@@ -53,59 +55,100 @@ fn number_as_body(revision: RevisionId) -> BodyId {
     BodyId::new(digest(revision))
 }
 
-impl CrystalReaderState {
-    /// Converts a revision to a capture without reading its body, unless the body must be compared.
-    /// The only revision of a URL gets its own number as body id, since it has nothing to be
-    /// compared with. [`named`](Self::named) computes the real id.
-    pub(super) fn unread_capture(&mut self, url: &str, revision: Revision) -> Result<Capture> {
-        let has_others = revision.has_body() && !self.project.is_only_revision(&revision)?;
-        self.unread_capture_among(url, revision, has_others)
-    }
+/// The revision whose number stands for the id of a body; none for the id of a body that was read.
+fn revision_of_body(body: &BodyId) -> Option<RevisionId> {
+    let bytes: &[u8; 16] = body.as_bytes().first_chunk()?;
+    let revision = number(bytes);
+    (revision.get() > 0 && number_as_body(revision) == *body).then_some(revision)
+}
 
-    /// The same, where it is known whether the URL has other revisions.
-    pub(super) fn unread_capture_among(
-        &mut self,
-        url: &str,
-        revision: Revision,
-        has_others: bool,
-    ) -> Result<Capture> {
-        if revision.has_body() && !has_others {
-            let (id, has_codings) = (revision.id, has_content_codings(&revision));
-            let facts = self.project.body_length(id)?.map(|length| (number_as_body(id), length));
-            let mut capture = self.described(url, revision, facts)?;
-            // The decoded length is known only after reading the body.
-            capture.length = capture.length.filter(|_| !has_codings);
-            return Ok(capture);
+/// The body of a revision, as far as it was looked at.
+#[derive(Default)]
+struct ExaminedBody {
+    /// The id and the length of the body that is shown for the revision.
+    facts: Option<(BodyId, u64)>,
+    /// The length of the revision's own body, as it is stored.
+    length: Option<u64>,
+}
+
+impl CrystalReaderState {
+    /// Converts a revision to a capture without reading its body. The body gets the number of its
+    /// revision as id, which [`named`](Self::named) replaces by the real one.
+    pub(super) fn unread_capture(&mut self, url: &str, revision: Revision) -> Result<Capture> {
+        let metadata = revision.metadata().ok().flatten();
+        let mut found = ExaminedBody::default();
+        let mut has_codings = false;
+        if revision.has_body() {
+            let is_not_modified = metadata.as_ref().is_some_and(|found| found.status_code == NOT_MODIFIED);
+            let id = match is_not_modified {
+                true => {
+                    let meant = self.project.resolve(revision.clone())?;
+                    has_codings = meant.metadata.as_ref().is_some_and(has_content_codings);
+                    meant.revision.id
+                }
+                false => {
+                    has_codings = metadata.as_ref().is_some_and(has_content_codings);
+                    revision.id
+                }
+            };
+            let length = self.project.body_length(id)?;
+            found.facts = length.map(|length| (number_as_body(id), length));
+            found.length = length.filter(|_| !is_not_modified);
         }
-        self.capture(url, revision)
+        let mut capture = self.described(url, &revision, metadata, &found)?;
+        // The decoded length is known only after reading the body.
+        capture.length = capture.length.filter(|_| !has_codings);
+        Ok(capture)
     }
 
     /// The id of a capture's body, computed from its bytes.
     pub(super) fn named(&mut self, capture: &Capture) -> Result<BodyId> {
-        let id = revision_of(&capture.id);
-        if capture.body != number_as_body(id) {
-            return Ok(capture.body);
-        }
+        let Some(id) = revision_of_body(&capture.body) else { return Ok(capture.body) };
         let Some(revision) = self.project.revision(id)? else { return Ok(capture.body) };
         Ok(self.examine(revision)?.map_or(BodyId::new(EMPTY_BODY_ID), |facts| facts.id))
     }
 
-    /// Converts a revision to a capture. Its body is read unless it is cached.
-    pub(super) fn capture(&mut self, url: &str, revision: Revision) -> Result<Capture> {
-        let facts = self.examine(revision.clone())?.map(|facts| (facts.id, facts.length));
-        self.described(url, revision, facts)
+    /// Gives two captures the real ids of their bodies, unless it is known without reading them
+    /// whether these are the same.
+    pub(super) fn identify(&mut self, base: &mut Capture, head: &mut Capture) -> Result<()> {
+        let lengths_differ = matches!((base.length, head.length), (Some(one), Some(other)) if one != other);
+        if base.body == head.body || lengths_differ {
+            return Ok(());
+        }
+        base.body = self.named(base)?;
+        head.body = self.named(head)?;
+        Ok(())
     }
 
-    fn described(&self, url: &str, revision: Revision, facts: Option<(BodyId, u64)>) -> Result<Capture> {
+    /// Converts a revision to a capture. Its body is read unless it is cached.
+    pub(super) fn capture(&mut self, url: &str, revision: Revision) -> Result<Capture> {
         let metadata = revision.metadata().ok().flatten();
+        let facts = self.examine(revision.clone())?.map(|facts| (facts.id, facts.length));
+        let is_promised = metadata.as_ref().is_some_and(|found| found.promised_length().is_some());
+        let length = match is_promised && revision.has_body() {
+            true => self.project.body_length(revision.id)?,
+            false => None,
+        };
+        self.described(url, &revision, metadata, &ExaminedBody { facts, length })
+    }
+
+    fn described(
+        &self,
+        url: &str,
+        revision: &Revision,
+        metadata: Option<ResponseMetadata>,
+        body: &ExaminedBody,
+    ) -> Result<Capture> {
         let status = match &metadata {
             _ if !revision.has_body() => 0,
             Some(metadata) => u16::try_from(metadata.status_code).unwrap_or(0),
             None => NO_STATUS,
         };
+        let promised = metadata.as_ref().and_then(ResponseMetadata::promised_length);
+        let is_cut_short = promised.zip(body.length).is_some_and(|(promised, length)| length < promised);
+        let (id, time) = (revision.id, time_with(&self.project, revision, metadata.as_ref())?);
         let headers = metadata.map(|metadata| metadata.wire_headers()).unwrap_or_default();
-        let (id, time) = (revision.id, time_of(&self.project, &revision)?);
-        let is_lost = facts.is_none() && status != 0;
+        let is_lost = body.facts.is_none() && status != 0;
         Ok(Capture {
             id: CaptureId::new(uuid_of(&digest(id))),
             owner: CaptureOwner::Version(version_at(id)),
@@ -114,10 +157,10 @@ impl CrystalReaderState {
             time,
             status,
             headers: HeaderView::of(&headers, Redaction::On),
-            body: facts.map_or(BodyId::new(EMPTY_BODY_ID), |(id, _)| id),
-            length: facts.map(|(_, length)| length),
+            body: body.facts.map_or(BodyId::new(EMPTY_BODY_ID), |(id, _)| id),
+            length: body.facts.map(|(_, length)| length),
             record: None,
-            truncated: is_lost || self.project.is_cut_short(&revision)?,
+            truncated: is_lost || is_cut_short,
         })
     }
 }

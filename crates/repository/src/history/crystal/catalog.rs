@@ -235,9 +235,8 @@ impl CatalogRead for CrystalCatalog {
             let states: Vec<_> =
                 inner.project.newest_revisions_after(newest, after).take(page.limit).collect();
             for state in states {
-                let ResourceState { resource, revision, has_others } =
-                    state.map_err(|error| inner.failed(error))?;
-                let capture = inner.unread_capture_among(&resource.url, revision, has_others);
+                let ResourceState { resource, revision } = state.map_err(|error| inner.failed(error))?;
+                let capture = inner.unread_capture(&resource.url, revision);
                 found.push(capture.map_err(|error| inner.failed(error))?);
             }
             return Ok(found);
@@ -267,6 +266,11 @@ impl CatalogRead for CrystalCatalog {
         let inner = self.lock();
         let urls = inner.project.urls_changed_between(base.min(head), base.max(head));
         urls.map(Some).map_err(|error| inner.failed(error))
+    }
+
+    fn identify_bodies(&self, base: &mut Capture, head: &mut Capture) -> Answer<()> {
+        let inner = &mut *self.lock();
+        inner.identify(base, head).map_err(|error| inner.failed(error))
     }
 
     fn captures_at_path(&self, version: &VersionId, path: &str) -> Answer<Vec<Capture>> {

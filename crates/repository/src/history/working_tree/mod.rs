@@ -227,22 +227,17 @@ impl WorkingTree {
         replace(&self.files, &path, &mut json.as_bytes(), false).map_err(RepositoryError::write(&path))
     }
 
-    /// Whether the files of a page are there with the lengths that writing it would give them. Reads
-    /// none of them.
-    pub fn holds(&self, capture: &Capture, redaction: Redaction) -> Result<bool, RepositoryError> {
-        let Some(length) = capture.length else { return Ok(false) };
-        let relative = folder_of(&capture.path);
-        if self.has_link(&relative)? {
-            return Ok(false);
-        }
-        let folder = self.root.join(&relative);
+    /// Whether the files of a page are there with the lengths that writing it would give them. Opens
+    /// the folder of the page and none of its files. A folder that cannot be opened holds nothing.
+    pub fn holds(&self, capture: &Capture, redaction: Redaction) -> bool {
+        let Some(length) = capture.length else { return false };
+        let folder = self.folder(capture);
+        let Ok(files) = self.files.below(&folder) else { return false };
         let has = |name: &str, length: u64| {
-            let found = self.files.entry(&folder.join(name));
-            found.is_ok_and(|found| {
-                found.is_some_and(|found| found.kind == EntryKind::File && found.length == length)
-            })
+            let found = files.entry(&folder.join(name)).ok().flatten();
+            found.is_some_and(|found| found.kind == EntryKind::File && found.length == length)
         };
-        Ok(has(BODY_FILE, length) && has(HEADERS_FILE, headers_json(capture, redaction).len() as u64))
+        has(BODY_FILE, length) && has(HEADERS_FILE, headers_json(capture, redaction).len() as u64)
     }
 
     /// Removes a page and the folders that become empty. Returns whether it was removed; a page

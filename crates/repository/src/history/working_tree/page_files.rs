@@ -17,8 +17,8 @@ use varve_warc::digest::Algorithm;
 pub const MAX_HEADERS_BYTES: u64 = 16 << 20;
 
 /// The SHA-256 of a file. Symbolic links are not followed, and special files such as pipes are
-/// rejected without waiting for them. `None` if its length is none of `lengths`: then it is not read,
-/// since it may be of any length. `lengths` that are unknown allow every length.
+/// rejected without waiting for them. `None` if its length is none of `lengths`: then it is not
+/// read, since it may be of any length. `lengths` that are unknown allow every length.
 pub fn digest_of(files: &RootedFiles, path: &Path, lengths: &[Option<u64>]) -> io::Result<Option<BodyId>> {
     let file = files.open_to_read(path)?;
     let length = file.metadata()?.len();

@@ -72,7 +72,7 @@ pub fn write_tree_lossy(history: &HistoryReader, root: &Path, before: Option<Ver
         // The error was already reported: the caller uses this function because the update failed.
         let _ = match (pair.base, pair.head) {
             (_, Some(page)) => tree.write(history, &page),
-            (Some(page), None) => tree.remove(&page).map(|_| ()),
+            (Some(page), None) => remove_from_tree(history, &mut tree, &page).map(|_| ()),
             (None, None) => Ok(()),
         };
     }
@@ -259,10 +259,12 @@ pub fn record_covered(
 }
 
 /// Whether the body of a page is stored and intact. If not, the file in the tree may be its last
-/// copy.
+/// copy. Of a stored file that is longer than the body no more is read than the body would have.
 fn is_body_readable(history: &HistoryReader, page: &Capture) -> bool {
-    let read = |mut body: Box<dyn Read + Send>| io::copy(&mut body, &mut io::sink());
-    history.open_body(page).is_ok_and(|body| read(body).is_ok())
+    let most = page.length.map_or(u64::MAX, |length| length.saturating_add(1));
+    let read = |body: Box<dyn Read + Send>| io::copy(&mut body.take(most), &mut io::sink());
+    let is_whole = |read: u64| page.length.is_none_or(|length| length == read);
+    history.open_body(page).is_ok_and(|body| read(body).is_ok_and(is_whole))
 }
 
 /// Orders jobs by the sort keys of [`HistoryReader::read_order`], in which reading their bodies is

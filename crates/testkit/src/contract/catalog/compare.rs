@@ -1,6 +1,6 @@
 //! Compares all answers of a catalog with those of another.
 
-use varve_core::catalog::{CatalogRead, dump_rows};
+use varve_core::catalog::{CatalogRead, UrlMatch, dump_rows};
 use varve_core::history::{Capture, CaptureFilter, ListCursor, TimeOrder, VersionFilter, VersionInfo};
 use varve_core::{RecordId, RunId, VersionId};
 
@@ -177,6 +177,29 @@ fn compare_urls(catalog: &dyn CatalogRead, model: &dyn CatalogRead) {
     }
     compare_captures_of(catalog, model, &URLS[1..4]);
     compare_captures_of(catalog, model, &[URLS[5], URLS[0], URLS[0]]);
+    assert_same_one_by_one(catalog, &[&URLS[..], &["https://nowhere.example/", URLS[0]]].concat());
+}
+
+/// Asserts that looking up many URLs at once gives the captures that each of them gives alone.
+pub fn assert_same_one_by_one(catalog: &dyn CatalogRead, urls: &[&str]) {
+    for (limit, matching) in [1, 2, 7, usize::MAX]
+        .into_iter()
+        .flat_map(|limit| [(limit, UrlMatch::Exact), (limit, UrlMatch::SamePage)])
+    {
+        let found = catalog.newest_captures(urls, matching, limit).expect("read");
+        assert_eq!(found.len(), urls.len());
+        for (url, found) in urls.iter().zip(found) {
+            let mut same = match matching {
+                UrlMatch::Exact => Vec::new(),
+                UrlMatch::SamePage => catalog.spellings_of(url).expect("read"),
+            };
+            same.retain(|other| other != url);
+            let all: Vec<&str> = std::iter::once(*url).chain(same.iter().map(String::as_str)).collect();
+            let (filter, cursor) = (CaptureFilter::default(), ListCursor::first(limit));
+            let alone = catalog.captures_of_any(&all, &filter, TimeOrder::NewestFirst, cursor);
+            assert_eq!(found, alone.expect("read"), "{url} {matching:?} {limit}");
+        }
+    }
 }
 
 fn captures_by_url(catalog: &dyn CatalogRead, limit: usize) -> Vec<Capture> {

@@ -41,7 +41,7 @@ pub(super) fn write(
     if let Some(plan) = plan {
         super::plan::write(&plan, writer, &mut done)?;
     }
-    done.resources = writer.info()?.resources;
+    done.resources = writer.quick_info()?.resources;
     done.leave_many("messages and authors of versions", versions.len() as u64);
     let mut tags = history.catalog().tags()?;
     tags.retain(|tag| versions.contains(&tag.version));
@@ -110,7 +110,7 @@ fn answer(
 ) -> Result<(ResponseMetadata, BodyDraft), ArchiveError> {
     let record = capture.record.unwrap_or(RecordId::of_body(capture.body));
     let head = history.wire_head(capture)?.and_then(|head| MessageHead::parse(&head));
-    let payload = history.archive().store().response_payload(&record)?;
+    let payload = history.archive().ask(|store| Ok(store.response_payload(&record)?))?;
     let (Some(head), Some(payload)) = (head, payload) else {
         let shown = capture.headers.shown(history.redaction());
         let headers = shown.pairs().collect();

@@ -104,7 +104,7 @@ impl Restoring<'_> {
     fn body(&self, row: &RevisionRow) -> Result<Option<BodyDraft>, ArchiveError> {
         let Some(length) = row.length else { return Ok(None) };
         let Some(record) = row.record else { return Ok(Some(self.writer.begin_body()?)) };
-        let payload = self.history.archive().store().response_payload(&record)?;
+        let payload = self.history.archive().ask(|store| Ok(store.response_payload(&record)?))?;
         let payload = payload.ok_or_else(|| RepositoryError::Absent { id: hex_digits(record) })?;
         let body = body_from(self.writer, payload, record)?;
         if body.length() != length {

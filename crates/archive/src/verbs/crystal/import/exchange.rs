@@ -48,6 +48,7 @@ impl ProjectImport<'_> {
             record: receipt.record,
             url: receipt.url,
             date,
+            payload: None,
             body: receipt.body,
             length: receipt.length,
         }))
@@ -105,7 +106,7 @@ impl ProjectImport<'_> {
     }
 
     fn in_file(&self, head: &[u8], mut body: RevisionBody) -> io::Result<Box<dyn ReadAt>> {
-        let mut file: File = tempfile::tempfile_in(self.history.writer().layout().temporary())?;
+        let mut file: File = self.history.writer().layout().temporary_folder().unnamed_file()?;
         file.write_all(head)?;
         io::copy(&mut body, &mut file)?;
         Ok(Box::new(file))

@@ -253,8 +253,9 @@ impl ProjectImport<'_> {
         pages.sort_by_key(|page| page.time);
         sort_pages(&mut pages);
         let run = RunSummary { id: self.run, captures, seal: RunSummary::seal_of(records) };
+        let parent = self.history.head()?;
         let manifest = Manifest {
-            parent: self.history.head()?,
+            parent,
             message: format!("import of the Crystal project {}", name_of(self.project)),
             author: None,
             time: self.history.now(),
@@ -267,7 +268,7 @@ impl ProjectImport<'_> {
             expectations: BTreeMap::new(),
         };
         let version = write_version(&self.history.into(), &manifest)?;
-        self.history.set_head(&version)?;
+        self.history.move_head(parent, version)?;
         Ok(version)
     }
 }
