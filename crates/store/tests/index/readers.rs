@@ -228,7 +228,7 @@ fn a_lookup_is_one_read() {
     rebuild.finish().unwrap();
     let index = IndexReader::open(&*disk, folder.path()).unwrap();
     disk.take_counts();
-    let mut reads = |numbers: std::ops::Range<u64>| {
+    let reads = |numbers: std::ops::Range<u64>| {
         numbers.for_each(|number| assert!(!index.find(entry(number).prefix).unwrap().is_empty()));
         disk.take_counts()
     };
