@@ -224,8 +224,8 @@ impl Session {
     }
 
     /// Whether a verb that ended in `failure` is to run again, with index and catalog built from the
-    /// silos: they turned out to be damaged while it read. A verb prints the same data again, of
-    /// which the printer drops what is printed already.
+    /// silos: they turned out to be damaged while it read. A verb prints the same data again, and
+    /// the printer drops the part that it has printed before.
     pub(crate) fn reads_again_from_silos(&mut self, failure: &Error) -> bool {
         let Error::Archive(ArchiveError::Repository(error)) = failure else { return false };
         let ArchiveAccess { reads, writes, has_damaged_caches } = &self.access;

@@ -87,6 +87,11 @@ pub(crate) fn versions<L: TableLayout>(
     while found.len() < cursor.limit {
         let Some(row) = rows.next()? else { break };
         let info = read_info::<L>(connection, row)?;
+        // An index that contradicts its table would lead the caller in a circle.
+        if cursor.after == Some(info.version.id) {
+            let what = "a version follows itself, so its index is wrong".to_owned();
+            return Err(UnlocatedError::Damaged(L::VERSIONS.table, what));
+        }
         if matcher.matches(&info) {
             found.push(info);
         }

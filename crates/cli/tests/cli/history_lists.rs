@@ -121,11 +121,12 @@ fn a_day_counts_to_its_end() {
             assert_eq!(place.lines(&["show", name, "--json"])[0]["id"], version.as_str(), "{name}");
             assert_eq!(place.data(&["diff", name, "HEAD", "--name-only"]), "", "{name}");
         }
-        // Digits alone are the beginning of an id, unless they are a complete time.
+        // Digits that begin no id are a time.
         for digits in [&day.replace('-', ""), &time[..4]] {
-            assert!(place.failure(&["cat", URL, "--at", digits]).contains("no version is called"));
-            assert!(place.failure(&["show", digits]).contains("no version is called"));
+            assert_eq!(place.data(&["cat", URL, "--at", digits]), "x");
+            assert_eq!(place.lines(&["show", digits, "--json"])[0]["id"], version.as_str(), "{digits}");
         }
+        assert!(place.failure(&["show", "1999"]).contains("there was no version yet at `1999`"));
         let whole = format!("{}235959", day.replace('-', ""));
         assert_eq!(place.data(&["cat", URL, "--at", &whole]), "x");
         assert_eq!(place.lines(&["show", &whole, "--json"])[0]["id"], version.as_str());

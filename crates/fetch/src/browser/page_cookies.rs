@@ -8,30 +8,33 @@ use serde_json::{Value, json};
 
 use super::browser_page::PageSession;
 use crate::cookies::{CookieJar, ScopedCookie};
+use crate::error::FetchError;
 
 /// Gives the cookies of the jar to a page that has not been loaded yet.
-pub(super) async fn give_cookies(session: &PageSession, jar: &CookieJar) {
+pub(super) async fn give_cookies(session: &PageSession, jar: &CookieJar) -> Result<(), FetchError> {
     let cookies: Vec<Value> = jar.all().iter().map(parameters).collect();
     if cookies.is_empty() {
-        return;
+        return Ok(());
     }
     let all = json!({ "cookies": cookies });
     if session.call("Network.setCookies", all).await.is_ok() {
-        return;
+        return Ok(());
     }
     // One cookie that the browser rejects fails the call for all. The client sends such a cookie
     // though scripts do not see it.
     for cookie in cookies {
         let _ = session.call("Network.setCookie", cookie).await;
     }
+    Ok(())
 }
 
 /// Takes the cookies of a page into the jar.
-pub(super) async fn take_cookies(session: &PageSession, jar: &CookieJar) {
-    let Ok(found) = session.call("Network.getAllCookies", json!({})).await else { return };
+pub(super) async fn take_cookies(session: &PageSession, jar: &CookieJar) -> Result<(), FetchError> {
+    let found = session.call("Network.getAllCookies", json!({})).await?;
     for cookie in found["cookies"].as_array().into_iter().flatten().filter_map(scoped) {
         jar.insert(&cookie);
     }
+    Ok(())
 }
 
 /// A cookie as the browser takes it. One without subdomains has a URL in place of a domain.

@@ -78,8 +78,7 @@ async fn load(
         first_error: None,
     };
     let (cookies, session) = (browser.network.client.cookies(), page.session.clone());
-    let given = async { Ok(give_cookies(&session, cookies).await) };
-    deadline.within(CALL_TIMEOUT, given).await?;
+    deadline.within(CALL_TIMEOUT, give_cookies(&session, cookies)).await?;
     page.navigate();
     page.run().await?;
     if page.fetched.exchanges.is_empty() {
@@ -90,8 +89,8 @@ async fn load(
         });
     }
     page.render().await;
-    let taken = async { Ok(take_cookies(&session, cookies).await) };
-    if let Err(error) = deadline.within(BUSY_CALL_TIMEOUT, taken).await
+    let taken = deadline.within(BUSY_CALL_TIMEOUT, take_cookies(&session, cookies)).await;
+    if let Err(error) = taken
         && !deadline.has_passed()
     {
         page.note(format!("the cookies that scripts of the page set are not known: {error}"));

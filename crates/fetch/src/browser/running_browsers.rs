@@ -16,10 +16,13 @@ pub(super) const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 /// How often the end of these processes is polled.
 pub(super) const EXIT_POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// The process group and the profile of each; none after [`end_all`].
-static RUNNING: Mutex<Option<Vec<(Pid, Arc<TemporarySubfolder>)>>> = Mutex::new(Some(Vec::new()));
+/// The process group and the profile of each browser.
+type RunningBrowsers = Vec<(Pid, Arc<TemporarySubfolder>)>;
 
-fn running() -> MutexGuard<'static, Option<Vec<(Pid, Arc<TemporarySubfolder>)>>> {
+/// The running browsers; none after [`end_all`].
+static RUNNING: Mutex<Option<RunningBrowsers>> = Mutex::new(Some(Vec::new()));
+
+fn running() -> MutexGuard<'static, Option<RunningBrowsers>> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -4,7 +4,7 @@
 //! sent and never recorded, and no message shows them.
 //!
 //! A cookie for a public suffix, such as `co.uk`, is rejected; the list is that of the `psl` crate.
-//! A hostile server can set only so many cookies, and only short ones.
+//! The number and the length of cookies that servers can set are limited.
 
 mod merge;
 mod netscape;

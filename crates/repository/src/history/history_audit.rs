@@ -373,12 +373,10 @@ impl AuditedSilos<'_> {
     ) -> Result<(), RepositoryError> {
         let backends = self.archive.backends();
         let compared = backends.read_catalog().and_then(|kept| {
-            let difference = match first_difference(&*kept.rows, again)? {
-                // Queries may read a row or a copy of it in an index.
-                None => {
-                    backends.catalog_problem()?.map(|problem| format!("the database is damaged: {problem}"))
-                }
-                difference => difference,
+            // Queries may read a row or a copy of it in an index, so both must agree first.
+            let difference = match backends.catalog_problem()? {
+                Some(problem) => Some(format!("the database is damaged: {problem}")),
+                None => first_difference(&*kept.rows, again)?,
             };
             let Some(difference) = difference else { return Ok(None) };
             Ok(Some((is_behind(&*kept.rows, self.archive)?, difference)))

@@ -155,6 +155,7 @@ fn a_catalog_row_that_differs_from_its_copy_in_an_index_is_a_finding() {
         std::fs::write(&path, bytes).unwrap();
         let said = findings(&scene);
         assert!(said.contains("the catalog is not what the silos say") && said.contains("rebuild"), "{said}");
+        assert!(String::from_utf8(scene.data(&["log"])).unwrap().contains("one"));
     }
 }
 

@@ -101,12 +101,14 @@ fn links_beyond_the_limit_of_a_page_are_listed_with_their_rule() {
     let words = [&words[..], &["--limit-pages", "4", "--skipped", list.to_str().unwrap()]].concat();
     let output = scene.run(&words);
     let told = stderr(&output);
-    // The last one is the icon of the page, which the other page leads to as well.
+    // The last one is the icon of the page, which browsers request.
     assert!(told.contains("/: 6 links of it, by limit:links-per-page"), "{told}");
     let listed = std::fs::read_to_string(&list).unwrap();
     let of_rule = listed.lines().filter_map(|line| line.strip_prefix("limit:links-per-page\t"));
-    let expected: Vec<String> =
-        (0..4).map(|number| web.url(&format!("/n/{}", FOLLOWED_LINKS + number))).collect();
+    let expected: Vec<String> = (0..4)
+        .map(|number| web.url(&format!("/n/{}", FOLLOWED_LINKS + number)))
+        .chain([web.url("/favicon.ico")])
+        .collect();
     assert_eq!(of_rule.collect::<Vec<_>>(), expected, "{told}");
     let events = scene.run(&[&words[..], &["--json"]].concat());
     let events = stdout(&events);

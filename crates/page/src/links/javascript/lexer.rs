@@ -36,7 +36,7 @@ const WORDS_BEFORE_CONDITION: [&str; 4] = ["for", "if", "while", "with"];
 
 /// A token of a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum ScriptToken {
+pub(super) enum JavaScriptToken {
     /// A name or a keyword.
     Word(Range<usize>),
     /// A string or a template without substitutions, with its quotes.
@@ -132,7 +132,7 @@ impl<'a> ScriptLexer<'a> {
     }
 
     /// The next token.
-    pub(super) fn next_token(&mut self) -> Option<ScriptToken> {
+    pub(super) fn next_token(&mut self) -> Option<JavaScriptToken> {
         self.skip_space_and_comments();
         let start = self.at;
         let byte = self.byte(0)?;
@@ -148,20 +148,20 @@ impl<'a> ScriptLexer<'a> {
                 && start >= self.no_expression_before
                 && self.regular_expression() =>
             {
-                Some(self.operand(ScriptToken::Other))
+                Some(self.operand(JavaScriptToken::Other))
             }
             _ if is_name_byte(byte) => Some(self.word()),
             _ => self.punctuation(byte),
         }
     }
 
-    fn operand(&mut self, token: ScriptToken) -> ScriptToken {
+    fn operand(&mut self, token: JavaScriptToken) -> JavaScriptToken {
         self.previous = PreviousToken::Operand;
         self.expects_operand = false;
         token
     }
 
-    fn string(&mut self, quote: u8) -> ScriptToken {
+    fn string(&mut self, quote: u8) -> JavaScriptToken {
         let start = self.at;
         self.at += 1;
         while let Some(byte) = self.byte(0) {
@@ -171,23 +171,24 @@ impl<'a> ScriptLexer<'a> {
                 _ => self.at += 1,
             }
             if byte == quote {
-                return self.operand(ScriptToken::Text(start..self.at));
+                return self.operand(JavaScriptToken::Text(start..self.at));
             }
         }
         self.at = self.at.min(self.text.len());
-        self.operand(ScriptToken::Other)
+        self.operand(JavaScriptToken::Other)
     }
 
     /// Reads a template to its end or to its next substitution. `start` is the place of its first
     /// quote, or of the brace that ended a substitution.
-    fn template(&mut self, start: usize) -> ScriptToken {
+    fn template(&mut self, start: usize) -> JavaScriptToken {
         while let Some(byte) = self.byte(0) {
             match byte {
                 b'\\' => self.at += 2,
                 b'`' => {
                     self.at += 1;
                     let is_whole = self.text.as_bytes()[start] == b'`';
-                    let token = if is_whole { ScriptToken::Text(start..self.at) } else { ScriptToken::Other };
+                    let token =
+                        if is_whole { JavaScriptToken::Text(start..self.at) } else { JavaScriptToken::Other };
                     return self.operand(token);
                 }
                 b'$' if self.byte(1) == Some(b'{') => {
@@ -195,20 +196,20 @@ impl<'a> ScriptLexer<'a> {
                     self.push(OpenBracket::Substitution);
                     self.previous = PreviousToken::Start;
                     self.expects_operand = true;
-                    return ScriptToken::Other;
+                    return JavaScriptToken::Other;
                 }
                 _ => self.at += 1,
             }
         }
         self.at = self.text.len();
-        self.operand(ScriptToken::Other)
+        self.operand(JavaScriptToken::Other)
     }
 
-    fn number(&mut self) -> ScriptToken {
+    fn number(&mut self) -> JavaScriptToken {
         while self.byte(0).is_some_and(|byte| is_name_byte(byte) || byte == b'.') {
             self.at += 1;
         }
-        self.operand(ScriptToken::Other)
+        self.operand(JavaScriptToken::Other)
     }
 
     /// Skips a regular expression. False if there is none, because the line ends before it does.
@@ -234,7 +235,7 @@ impl<'a> ScriptLexer<'a> {
         false
     }
 
-    fn word(&mut self) -> ScriptToken {
+    fn word(&mut self) -> JavaScriptToken {
         let start = self.at;
         while self.byte(0).is_some_and(is_name_byte) {
             self.at += 1;
@@ -243,10 +244,10 @@ impl<'a> ScriptLexer<'a> {
         let is_member = self.previous == PreviousToken::Punctuation(b'.');
         self.expects_operand = !is_member && WORDS_BEFORE_OPERAND.contains(&&self.text[range.clone()]);
         self.previous = if is_member { PreviousToken::Operand } else { PreviousToken::Word(range.clone()) };
-        ScriptToken::Word(range)
+        JavaScriptToken::Word(range)
     }
 
-    fn punctuation(&mut self, byte: u8) -> Option<ScriptToken> {
+    fn punctuation(&mut self, byte: u8) -> Option<JavaScriptToken> {
         self.at += 1;
         match byte {
             b'(' | b'[' | b'{' => self.push(self.bracket(byte)),
@@ -257,12 +258,12 @@ impl<'a> ScriptLexer<'a> {
                 }
                 self.previous = PreviousToken::Punctuation(byte);
                 self.expects_operand = matches!(closed, Some(OpenBracket::Condition | OpenBracket::Block));
-                return Some(ScriptToken::Punctuation(byte));
+                return Some(JavaScriptToken::Punctuation(byte));
             }
             // An operand stays one with `++` behind it.
             b'+' | b'-' if self.byte(0) == Some(byte) => {
                 self.at += 1;
-                return Some(ScriptToken::Punctuation(byte));
+                return Some(JavaScriptToken::Punctuation(byte));
             }
             _ => {}
         }
@@ -270,7 +271,7 @@ impl<'a> ScriptLexer<'a> {
         self.at += usize::from(is_arrow);
         self.previous = if is_arrow { PreviousToken::Arrow } else { PreviousToken::Punctuation(byte) };
         self.expects_operand = true;
-        Some(ScriptToken::Punctuation(byte))
+        Some(JavaScriptToken::Punctuation(byte))
     }
 
     /// What an opening bracket begins.
@@ -323,7 +324,7 @@ mod tests {
         let mut lexer = ScriptLexer::new(script);
         let mut found = Vec::new();
         while let Some(token) = lexer.next_token() {
-            if let ScriptToken::Text(range) = token {
+            if let JavaScriptToken::Text(range) = token {
                 found.push(&script[range]);
             }
         }

@@ -22,7 +22,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 pub(super) use import_map::ImportMap;
-use lexer::{ScriptLexer, ScriptToken};
+use lexer::{JavaScriptToken, ScriptLexer};
 
 use super::emit::{LinkEmitter, RawLink};
 use super::link::{LinkPlace, LinkRole};
@@ -81,7 +81,7 @@ struct ReferenceReader<'a, 'e> {
     script: &'a str,
     lexer: ScriptLexer<'a>,
     /// Tokens that were looked at and not taken. At most a dozen.
-    ahead: VecDeque<ScriptToken>,
+    ahead: VecDeque<JavaScriptToken>,
     each: &'e mut dyn FnMut(ScriptReference<'a>),
 }
 
@@ -89,24 +89,24 @@ impl<'a> ReferenceReader<'a, '_> {
     fn read(&mut self) {
         let mut is_member = false;
         while let Some(token) = self.take() {
-            let was_member = std::mem::replace(&mut is_member, token == ScriptToken::Punctuation(b'.'));
-            let ScriptToken::Word(range) = token else { continue };
+            let was_member = std::mem::replace(&mut is_member, token == JavaScriptToken::Punctuation(b'.'));
+            let JavaScriptToken::Word(range) = token else { continue };
             match &self.script[range] {
                 "importScripts" => self.arguments(),
                 _ if was_member => {}
                 "import" => self.import(),
-                "export" => self.clause(|token| matches!(token, ScriptToken::Punctuation(b'*' | b'{'))),
+                "export" => self.clause(|token| matches!(token, JavaScriptToken::Punctuation(b'*' | b'{'))),
                 "new" => self.constructor(),
                 _ => {}
             }
         }
     }
 
-    fn take(&mut self) -> Option<ScriptToken> {
+    fn take(&mut self) -> Option<JavaScriptToken> {
         self.ahead.pop_front().or_else(|| self.lexer.next_token())
     }
 
-    fn peek(&mut self, index: usize) -> Option<&ScriptToken> {
+    fn peek(&mut self, index: usize) -> Option<&JavaScriptToken> {
         while self.ahead.len() <= index {
             let token = self.lexer.next_token()?;
             self.ahead.push_back(token);
@@ -115,21 +115,21 @@ impl<'a> ReferenceReader<'a, '_> {
     }
 
     fn is_punctuation(&mut self, index: usize, byte: u8) -> bool {
-        self.peek(index) == Some(&ScriptToken::Punctuation(byte))
+        self.peek(index) == Some(&JavaScriptToken::Punctuation(byte))
     }
 
     /// The word at an index; empty if there is none.
     fn word(&mut self, index: usize) -> &'a str {
         let script = self.script;
         match self.peek(index) {
-            Some(ScriptToken::Word(range)) => &script[range.clone()],
+            Some(JavaScriptToken::Word(range)) => &script[range.clone()],
             _ => "",
         }
     }
 
     /// The string at an index, if it is a whole argument: `,` or `)` follows.
     fn argument(&mut self, index: usize) -> Option<Range<usize>> {
-        let Some(ScriptToken::Text(range)) = self.peek(index).cloned() else { return None };
+        let Some(JavaScriptToken::Text(range)) = self.peek(index).cloned() else { return None };
         (self.is_punctuation(index + 1, b',') || self.is_punctuation(index + 1, b')')).then_some(range)
     }
 
@@ -141,7 +141,7 @@ impl<'a> ReferenceReader<'a, '_> {
 
     /// Behind `import`: a string, an argument, or a clause that ends with `from` and a string.
     fn import(&mut self) {
-        if let Some(ScriptToken::Text(range)) = self.peek(0).cloned() {
+        if let Some(JavaScriptToken::Text(range)) = self.peek(0).cloned() {
             return self.emit(range, true);
         }
         if self.is_punctuation(0, b'(') {
@@ -150,11 +150,13 @@ impl<'a> ReferenceReader<'a, '_> {
             }
             return;
         }
-        self.clause(|token| matches!(token, ScriptToken::Word(_) | ScriptToken::Punctuation(b'*' | b'{')));
+        self.clause(|token| {
+            matches!(token, JavaScriptToken::Word(_) | JavaScriptToken::Punctuation(b'*' | b'{'))
+        });
     }
 
     /// Reads names up to `from` and a string, if the next token can begin them.
-    fn clause(&mut self, begins: impl Fn(&ScriptToken) -> bool) {
+    fn clause(&mut self, begins: impl Fn(&JavaScriptToken) -> bool) {
         if !self.peek(0).is_some_and(begins) {
             return;
         }
@@ -162,9 +164,9 @@ impl<'a> ReferenceReader<'a, '_> {
         loop {
             let Some(token) = self.peek(0).cloned() else { return };
             match token {
-                ScriptToken::Word(range) if !in_braces => match &self.script[range] {
+                JavaScriptToken::Word(range) if !in_braces => match &self.script[range] {
                     "from" => {
-                        if let Some(ScriptToken::Text(range)) = self.peek(1).cloned() {
+                        if let Some(JavaScriptToken::Text(range)) = self.peek(1).cloned() {
                             return self.emit(range, true);
                         }
                     }
@@ -172,11 +174,11 @@ impl<'a> ReferenceReader<'a, '_> {
                     "import" | "export" | "new" => return,
                     _ => {}
                 },
-                ScriptToken::Punctuation(b'{') if !in_braces => in_braces = true,
-                ScriptToken::Punctuation(b'}') if in_braces => in_braces = false,
-                ScriptToken::Punctuation(b',') => {}
-                ScriptToken::Punctuation(b'*') if !in_braces => {}
-                ScriptToken::Word(_) | ScriptToken::Text(_) if in_braces => {}
+                JavaScriptToken::Punctuation(b'{') if !in_braces => in_braces = true,
+                JavaScriptToken::Punctuation(b'}') if in_braces => in_braces = false,
+                JavaScriptToken::Punctuation(b',') => {}
+                JavaScriptToken::Punctuation(b'*') if !in_braces => {}
+                JavaScriptToken::Word(_) | JavaScriptToken::Text(_) if in_braces => {}
                 _ => return,
             }
             self.take();
