@@ -103,15 +103,14 @@ impl<'a> RowMaker<'a> {
 
 /// Passes the rows of a version to `emit`. `find` returns the changes in a record that the manifest
 /// names; records that it does not find go to `lost`.
-pub fn each_version_row(
+fn each_version_row(
     (id, record): (VersionId, Option<RecordId>),
     manifest: &Manifest,
     find: &mut dyn FnMut(RecordId) -> Result<Option<StateChanges>, RepositoryError>,
     lost: &mut Vec<MissingChanges>,
     emit: EmitRow<'_>,
 ) -> Result<(), RepositoryError> {
-    emit(CatalogRow::Version(manifest.version(id, record)))?;
-    rows_of_changes(id, manifest.time, &manifest.inline).try_for_each(&mut *emit)?;
+    rows_of_version((id, record), manifest).try_for_each(&mut *emit)?;
     for record in &manifest.changes {
         match find(*record)? {
             Some(changes) => rows_of_changes(id, manifest.time, &changes).try_for_each(&mut *emit)?,
@@ -119,6 +118,15 @@ pub fn each_version_row(
         }
     }
     Ok(())
+}
+
+/// The rows of a version and of the changes in its manifest.
+pub fn rows_of_version(
+    (id, record): (VersionId, Option<RecordId>),
+    manifest: &Manifest,
+) -> impl Iterator<Item = CatalogRow> + '_ {
+    let version = CatalogRow::Version(manifest.version(id, record));
+    std::iter::once(version).chain(rows_of_changes(id, manifest.time, &manifest.inline))
 }
 
 /// The rows of what a version says about pages.
@@ -159,7 +167,7 @@ pub fn row_of_receipt(receipt: &Receipt, redaction: Redaction) -> Option<Catalog
     Some(CatalogRow::Capture(Box::new(capture)))
 }
 
-/// The rows of a fact. Those of a version need other records: see [`each_version_row`].
+/// The rows of a fact. Those of a version need other records: see [`RowMaker`].
 pub fn rows_of_fact(record: RecordId, fact: &Fact) -> Result<Vec<CatalogRow>, FactError> {
     Ok(match fact {
         Fact::Version(_) | Fact::Changes(_) => Vec::new(),

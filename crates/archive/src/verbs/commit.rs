@@ -279,7 +279,9 @@ pub fn commit(
     };
     let captures = pages.len() as u64;
     let known = KnownPages::take(history, request, (&seen, parent), &mut pages);
-    progress(captures - pages.len() as u64);
+    if let Some(known) = &known {
+        progress(known.skipped);
+    }
     let mut kept = keep_bodies(history, (request.threads, &seen), pages, now, progress)?;
     sort_pages(&mut kept);
     let mut manifest = Manifest {

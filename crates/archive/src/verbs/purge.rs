@@ -179,12 +179,12 @@ fn write_adopted(
     changes: &StateChanges,
 ) -> Result<(), ArchiveError> {
     let about = format!("urn:uuid:{version}");
-    for (part, changes) in parts_of(changes, MAX_ADOPTED_PAGES).into_iter().enumerate() {
+    for (part, changes) in parts_of(changes, MAX_ADOPTED_PAGES).enumerate() {
         let part = u32::try_from(part).unwrap_or(u32::MAX);
         let adopted = AdoptedPages { version, time, part, changes };
         let json = serde_json::to_vec(&adopted).expect("adopted pages can be written as JSON");
         let object = NewObject {
-            date: date.clone(),
+            date,
             content_type: media_type::ADOPTED.to_owned(),
             refers_to: Some(about.parse().map_err(StoreError::from)?),
             known: None,

@@ -64,13 +64,15 @@ fn unchanged_files_are_not_read_in(kind: Kind, cache: &str) {
     write(&folder.join("a"), "one");
     write(&folder.join("b"), "two");
     wait();
-    assert_eq!(texts(root, commit_folder(root, folder, false)), ["one", "two"]);
+    let first = commit_folder(root, folder, false);
+    assert_eq!(texts(root, first), ["one", "two"]);
     let cache = root.join(cache);
     let known = fs::read_to_string(&cache).expect("written down");
     let digest = |text: &str| varve_core::BodyId::new(sha(text)).to_string();
     assert!(known.contains(&digest("one")) && known.contains(&digest("two")));
     // Were `a` read, it would not be taken for `b`.
-    fs::write(&cache, known.replace(&digest("one"), &digest("two"))).expect("written");
+    let other = known.replace(&digest("one"), &digest("two"));
+    fs::write(&cache, other.replace(&first.to_string(), &uuid::Uuid::nil().to_string())).expect("written");
     assert_eq!(texts(root, commit_folder(root, folder, false)), ["two", "two"]);
     assert_eq!(texts(root, commit_folder(root, folder, true)), ["one", "two"]);
     assert_eq!(texts(root, commit_folder(root, folder, false)), ["one", "two"], "and it is known again");
@@ -84,6 +86,35 @@ fn unchanged_files_are_not_read_in(kind: Kind, cache: &str) {
     write(&other.path().join("a"), "six");
     wait();
     assert_eq!(texts(root, commit_folder(root, other.path(), false)), ["six"]);
+}
+
+/// As long as the parent is the last commit of the folder, files that did not change are not even compared with its state.
+#[test]
+fn unchanged_files_are_not_compared() {
+    let root = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().expect("a folder");
+    let (root, folder) = (root.path(), folder.path());
+    make(Kind::Archive, root);
+    ["a", "b", "c"].iter().for_each(|name| write(&folder.join(name), name));
+    wait();
+    assert_eq!(texts(root, commit_folder(root, folder, false)), ["a", "b", "c"]);
+    let cache = root.join("files.seen");
+    let known = fs::read_to_string(&cache).expect("written down");
+    let digest = |text: &str| varve_core::BodyId::new(sha(text)).to_string();
+    // Were `a` compared, it would differ.
+    fs::write(&cache, known.replace(&digest("a"), &digest("b"))).expect("written");
+    assert_eq!(texts(root, commit_folder(root, folder, false)), ["a", "b", "c"]);
+    // One changes, one goes, one comes; the new one is too young to be known again.
+    write(&folder.join("a"), "new");
+    fs::remove_file(folder.join("b")).expect("removed");
+    fs::write(folder.join("d"), "d").expect("written");
+    assert_eq!(texts(root, commit_folder(root, folder, false)), ["new", "c", "d"]);
+    fs::remove_file(folder.join("d")).expect("removed");
+    fs::write(folder.join("b"), "b").expect("written");
+    assert_eq!(texts(root, commit_folder(root, folder, false)), ["new", "b", "c"]);
+    // Something else happened since: everything is compared.
+    commit_pages(&history(root), "other", &[("https://e.org/x", "x")]);
+    assert_eq!(texts(root, commit_folder(root, folder, false)), ["new", "b", "c"]);
 }
 
 #[test]

@@ -222,8 +222,11 @@ impl<'a> Ancestry<'a> {
         }))
     }
 
-    /// The rows of all spellings of a page, given its first.
-    pub(super) fn spellings(&self, page_no: i64) -> SqlResult<Vec<i64>> {
+    /// The rows of all spellings of a page, given its first and whether there are others.
+    pub(super) fn spellings(&self, page_no: i64, has_others: bool) -> SqlResult<Vec<i64>> {
+        if !has_others {
+            return Ok(vec![page_no]);
+        }
         let sql = "SELECT no FROM urls WHERE page_no = ?1";
         let mut url_nos: Vec<i64> = collect_rows(self.connection, sql, [page_no], |row| Ok(row.get(0)?))?;
         url_nos.push(page_no);

@@ -79,7 +79,7 @@ impl Ancestry<'_> {
         }
         let owner: Option<i64> = row.get(15)?;
         if row.get(18)? {
-            return self.folded_page(connection, &self.spellings(url_no)?);
+            return self.folded_page(connection, &self.spellings(url_no, true)?);
         }
         let Some(owner) = owner else { return Ok(None) };
         match self.version(owner)? {
@@ -209,11 +209,12 @@ pub(super) fn pages_in_state(connection: &Connection, version: &VersionId) -> Sq
 
 fn count_state(connection: &Connection, version: &VersionId) -> SqlResult<u64> {
     let Some(ancestry) = Ancestry::of(connection, version)? else { return Ok(0) };
-    let mut statement = connection.prepare_cached("SELECT no FROM urls WHERE page_no IS NULL")?;
+    let sql = "SELECT no, EXISTS (SELECT 1 FROM urls AS s WHERE s.page_no = urls.no) FROM urls WHERE page_no IS NULL";
+    let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query([])?;
     let mut pages = 0;
     while let Some(row) = rows.next()? {
-        let page = ancestry.fold(&ancestry.spellings(row.get(0)?)?)?;
+        let page = ancestry.fold(&ancestry.spellings(row.get(0)?, row.get(1)?)?)?;
         let is_shown = page.is_some_and(|page| page.capture.is_some() && page.presence != Presence::Gone);
         pages += u64::from(is_shown);
     }

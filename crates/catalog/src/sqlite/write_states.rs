@@ -186,16 +186,18 @@ impl WriteBatch<'_> {
     /// The difference that a version makes to the number of pages.
     fn added_pages(&self, no: i64, at: LinePosition) -> SqlResult<i64> {
         let ancestry = Ancestry::at(self.connection, no, Some(at))?;
-        let sql = "SELECT DISTINCT coalesce(u.page_no, u.no) FROM (
-                 SELECT url_no FROM captures WHERE owner_no = ?1 UNION ALL
-                 SELECT url_no FROM absences WHERE owner_no = ?1) AS e CROSS JOIN urls AS u ON u.no = e.url_no";
+        let sql = "SELECT p.no, EXISTS (SELECT 1 FROM urls AS s WHERE s.page_no = p.no) FROM (
+                 SELECT DISTINCT coalesce(u.page_no, u.no) AS no FROM (
+                     SELECT url_no FROM captures WHERE owner_no = ?1 UNION ALL
+                     SELECT url_no FROM absences WHERE owner_no = ?1) AS e
+                 CROSS JOIN urls AS u ON u.no = e.url_no) AS p";
         let mut statement = self.connection.prepare_cached(sql)?;
         let mut rows = statement.query([no])?;
         let mut added = 0;
         while let Some(row) = rows.next()? {
-            let page_no = row.get(0)?;
+            let url_nos = ancestry.spellings(row.get(0)?, row.get(1)?)?;
             let (mut now, mut before) = (None, None);
-            ancestry.each_event(&ancestry.spellings(page_no)?, &mut |event| {
+            ancestry.each_event(&url_nos, &mut |event| {
                 // A failed request does not change whether there is a page.
                 if !matches!(event.says, Presence::Unreachable { .. }) {
                     let is_page = event.says == Presence::Present;

@@ -450,14 +450,20 @@ impl ArchiveHistoryWriter {
     }
 
     /// Stores rows. Everything the rows are derived from must be durable already.
-    pub fn apply(&self, mut rows: Vec<CatalogRow>) -> Result<(), RepositoryError> {
+    pub fn apply(&self, rows: Vec<CatalogRow>) -> Result<(), RepositoryError> {
+        self.apply_each(&mut rows.into_iter())
+    }
+
+    /// Stores rows as [`apply`](Self::apply) does, without holding all of them.
+    pub(super) fn apply_each(
+        &self,
+        rows: &mut dyn Iterator<Item = CatalogRow>,
+    ) -> Result<(), RepositoryError> {
         self.writer.store().sync()?;
-        if let Some(end) = self.writer.store().end()? {
-            rows.push(CatalogRow::ScannedUpTo(end.number()));
-        }
+        let end = self.writer.store().end()?.map(|end| CatalogRow::ScannedUpTo(end.number()));
         let path = self.writer.layout().catalog();
         step("begin a transaction", &path);
-        self.catalog.rows.apply(&mut rows.into_iter())?;
+        self.catalog.rows.apply(&mut rows.chain(end))?;
         step("transaction done", &path);
         Ok(())
     }

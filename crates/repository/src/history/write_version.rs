@@ -13,7 +13,7 @@ use varve_core::{Moment, RecordId, VersionId};
 
 use super::{ArchiveHistoryWriter, CapturePair, CapturePairs, HistoryWriter, StatePages, whole_stored_diff};
 use crate::error::RepositoryError;
-use crate::rows::{capture_of, each_version_row};
+use crate::rows::{capture_of, rows_of_version};
 
 /// The user's plan and expectations, stored with a version so that they can be restored.
 #[derive(Clone, Debug, Default)]
@@ -58,21 +58,15 @@ pub fn write_with_diff(
     // A record in a silo is found only after complete ones, so one sync covers the bodies, the
     // changes and the manifest.
     let record = history.write_fact(&format!("urn:uuid:{version}"), media_type::VERSION, &json)?;
-    let mut rows = Vec::with_capacity(manifest.inline.len() + 2);
-    let mut push = |row| {
-        rows.push(row);
-        Ok(())
-    };
-    each_version_row((version, record), manifest, &mut |_| Ok(None), &mut Vec::new(), &mut push)?;
     let wanted = manifest.parent.filter(|_| history.keeps_diffs());
     let diff = match wanted {
         Some(parent) => diff_row(history, (parent, version), pairs, manifest.time)?,
         None => None,
     };
     let lacks_diff = wanted.is_some() && diff.is_none();
-    rows.extend(diff);
+    let mut rows = rows_of_version((version, record), manifest).chain(diff);
     // In a layout without facts the rows are everything: without them nothing was stored.
-    history.enter_version(rows, &version).map_err(|source| match record {
+    history.enter_version(&mut rows, &version).map_err(|source| match record {
         Some(_) => half_entered_error(version, source),
         None => source,
     })?;
@@ -85,7 +79,7 @@ fn with_change_records(
     manifest: &Manifest,
 ) -> Result<Manifest, RepositoryError> {
     let mut changes = Vec::new();
-    for (part, said) in parts_of(&manifest.inline, MAX_RECORD_CHANGES).into_iter().enumerate() {
+    for (part, said) in parts_of(&manifest.inline, MAX_RECORD_CHANGES).enumerate() {
         let record = ChangesRecord {
             parent: manifest.parent,
             time: manifest.time,
@@ -101,16 +95,15 @@ fn with_change_records(
 }
 
 /// Changes in parts of at most `most` entries.
-pub fn parts_of(changes: &StateChanges, most: usize) -> Vec<StateChanges> {
+pub fn parts_of(changes: &StateChanges, most: usize) -> impl Iterator<Item = StateChanges> + '_ {
     let pages = changes.pages.chunks(most);
     let gone = changes.gone.chunks(most);
     let unreachable = changes.unreachable.chunks(most);
     let empty = StateChanges::default;
     pages
-        .map(|pages| StateChanges { pages: pages.to_vec(), ..empty() })
-        .chain(gone.map(|gone| StateChanges { gone: gone.to_vec(), ..empty() }))
-        .chain(unreachable.map(|failed| StateChanges { unreachable: failed.to_vec(), ..empty() }))
-        .collect()
+        .map(move |pages| StateChanges { pages: pages.to_vec(), ..empty() })
+        .chain(gone.map(move |gone| StateChanges { gone: gone.to_vec(), ..empty() }))
+        .chain(unreachable.map(move |failed| StateChanges { unreachable: failed.to_vec(), ..empty() }))
 }
 
 /// The error for a version whose fact is durable, but whose rows or HEAD are not.

@@ -98,11 +98,15 @@ impl HistoryWriter {
 
     /// Stores the rows of a new version that HEAD is about to point to. If this process dies before
     /// it moves HEAD, the next writer moves it.
-    pub fn enter_version(&self, rows: Vec<CatalogRow>, version: &VersionId) -> Result<(), RepositoryError> {
+    pub fn enter_version(
+        &self,
+        rows: &mut dyn Iterator<Item = CatalogRow>,
+        version: &VersionId,
+    ) -> Result<(), RepositoryError> {
         match self {
             // The silos already record the version, and the next writer follows them.
-            Self::Archive(archive) => archive.apply(rows),
-            Self::Moku(site) => site.enter_version(rows, version),
+            Self::Archive(archive) => archive.apply_each(rows),
+            Self::Moku(site) => site.enter_version(rows.collect(), version),
         }
     }
 
