@@ -31,19 +31,16 @@ pub(crate) fn status_text(status: u16) -> String {
 
 /// The word for a change, as JSON has it.
 pub(crate) fn change_word(change: PageChange) -> &'static str {
-    match change {
-        PageChange::Added => "added",
-        PageChange::Removed => "removed",
-        PageChange::Changed => "changed",
-        PageChange::Unchanged => "unchanged",
-    }
+    change.word()
 }
 
 /// The letter for a change, in colour, as git has it.
 pub(crate) fn change_letter(change: PageChange) -> String {
     let (letter, style) = match change {
         PageChange::Added => ('A', GOOD_STYLE),
-        PageChange::Removed => ('D', BAD_STYLE),
+        PageChange::Back => ('B', GOOD_STYLE),
+        PageChange::Gone | PageChange::Removed => ('D', BAD_STYLE),
+        PageChange::Unreachable => ('U', BAD_STYLE),
         PageChange::Changed => ('M', WARNING_STYLE),
         PageChange::Unchanged => (' ', FAINT_STYLE),
     };

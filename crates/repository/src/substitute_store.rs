@@ -54,10 +54,9 @@ impl SubstituteStore {
             build(files).ok()
         });
         let Some(built) = built else { return Err(failure) };
-        question(&built.store).map_err(|error| match store_error(&failure) {
+        question(&built.store).map_err(|error| {
             // The new index knows what the damaged one could not tell.
-            Some(StoreError::Index(_)) => error,
-            _ => failure,
+            if is_index_failure(&failure) { error } else { failure }
         })
     }
 }
@@ -70,6 +69,11 @@ fn may_help(files: &SiloFiles, failure: &RepositoryError) -> bool {
         Some(error) => error.may_be_index_damage(),
         None => false,
     }
+}
+
+/// Whether a lookup failed because the index cannot be read.
+pub(crate) fn is_index_failure(failure: &RepositoryError) -> bool {
+    matches!(store_error(failure), Some(StoreError::Index(_)))
 }
 
 /// The error of the store in an error.

@@ -637,7 +637,10 @@ fn compare_with_parent(
     let (mut pairs, mut changed) = (Vec::new(), 0);
     for pair in pairs_with_parent(history, manifest) {
         let pair = pair?;
-        changed += u64::from(matches!(pair.lasting_change(), PageChange::Added | PageChange::Changed));
+        changed += u64::from(matches!(
+            pair.lasting_change(),
+            PageChange::Added | PageChange::Back | PageChange::Changed
+        ));
         pairs.push(pair);
     }
     Ok((pairs, changed))

@@ -90,8 +90,14 @@ pub struct InsignificantChange {
 pub struct Totals {
     /// Only in the newer version.
     pub added: u64,
-    /// Only in the older version.
+    /// Gone in the older version, and in the newer again.
+    pub back: u64,
+    /// Found gone by the newer version.
+    pub gone: u64,
+    /// Only in the older version, and the newer says nothing about it.
     pub removed: u64,
+    /// The same, and not reached by the newer version.
+    pub unreachable: u64,
     /// In both, and different.
     pub changed: u64,
     /// In both, and the same.
@@ -113,7 +119,7 @@ pub struct Totals {
 impl Totals {
     /// Whether anything differs.
     pub fn differ(&self) -> bool {
-        self.added + self.removed + self.changed > 0
+        self.added + self.back + self.gone + self.removed + self.changed + self.unreachable > 0
     }
 }
 
@@ -215,7 +221,7 @@ fn compare_pair<E: From<ArchiveError>>(
 ) -> Result<(), E> {
     let change = pair.change();
     let pair = &in_full(history, pair.clone())?;
-    let is_plain = request.names_only && change != PageChange::Changed;
+    let is_plain = change == PageChange::Unreachable || request.names_only && change != PageChange::Changed;
     let is_long = [&pair.base, &pair.head]
         .into_iter()
         .flatten()
@@ -384,7 +390,10 @@ impl Totals {
     fn count(&mut self, change: PageChange) {
         match change {
             PageChange::Added => self.added += 1,
+            PageChange::Back => self.back += 1,
+            PageChange::Gone => self.gone += 1,
             PageChange::Removed => self.removed += 1,
+            PageChange::Unreachable => self.unreachable += 1,
             PageChange::Changed => self.changed += 1,
             PageChange::Unchanged => self.unchanged += 1,
         }

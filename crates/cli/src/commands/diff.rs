@@ -426,6 +426,9 @@ pub(super) fn page_diff_json(page: &PageComparison<'_>, all: bool) -> Value {
     for failure in ["absent", "damaged", "unreadable"] {
         mark(failure, page.trouble.map(|trouble| trouble.map(word_of_trouble) == Some(failure)));
     }
+    if let [_, Some(reason)] = page.pair.unreachable() {
+        row["reason"] = json!(reason);
+    }
     let Some(comparison) = page.comparison else { return row };
     let mut report = comparison.report(all);
     report.changed = page.is_changed().unwrap_or(report.changed);

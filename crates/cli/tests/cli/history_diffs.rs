@@ -166,6 +166,11 @@ fn pages_of_two_hosts_are_different_unless_the_site_moved() {
         for url in ["https://a.example/x", "https://b.example/x"] {
             with_header(&place, url, "X: y");
         }
+        if place.is_archive {
+            // The page of the first host is still there: nothing was said about it.
+            assert_eq!(place.data(&["diff", "--name-only"]), "A https://b.example/x\n");
+            continue;
+        }
         assert_eq!(place.data(&["diff", "--stat"]), "M https://b.example/x was https://a.example/x\n");
         assert!(place.data(&["diff"]).contains("\nIt was https://a.example/x.\n"));
         assert_eq!(place.object(&["diff", "--json"])["files"][0]["was"], "https://a.example/x");

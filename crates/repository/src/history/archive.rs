@@ -37,6 +37,7 @@ use crate::content::{ContentDescription, store_file};
 use crate::error::RepositoryError;
 use crate::pending_swap::retry_while_swapping;
 use crate::rows::{MissingChanges, OmittedFact, RowMaker};
+use crate::substitute_store::is_index_failure;
 
 /// Number of rows applied per batch while the catalog catches up.
 const ROWS_PER_BATCH: usize = 20_000;
@@ -172,13 +173,24 @@ impl ArchiveHistoryReader {
         self.ask(question)
     }
 
-    /// Like [`ask_about`](Self::ask_about), but returns the default value for a removed page.
+    /// Like [`ask_about`](Self::ask_about), but returns the default value for a removed page. That is
+    /// also the answer of an index without the record, so an index made from the silos is asked only
+    /// if the other one cannot be read: it does not know damaged records either.
     fn ask_unless_hidden<T: Default>(
         &self,
         capture: &Capture,
-        question: impl FnMut(&StoreReader) -> Result<T, RepositoryError>,
+        mut question: impl FnMut(&StoreReader) -> Result<T, RepositoryError>,
     ) -> Result<T, RepositoryError> {
-        if is_hidden(self.catalog(), capture)? { Ok(T::default()) } else { self.ask(question) }
+        if is_hidden(self.catalog(), capture)? {
+            return Ok(T::default());
+        }
+        if let Some(writer) = &self.writer {
+            return question(&writer.reader());
+        }
+        match self.ask_index(&mut question) {
+            Err(failure) if is_index_failure(&failure) => self.archive.ask_substitute(failure, question),
+            answer => answer,
+        }
     }
 
     fn newer(&self) -> MutexGuard<'_, ReopenedStore> {

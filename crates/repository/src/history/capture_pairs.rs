@@ -25,12 +25,33 @@ use crate::error::RepositoryError;
 pub enum PageChange {
     /// The page is only in the newer version.
     Added,
-    /// The page is only in the older version.
+    /// The page was gone in the older version, and is in the newer.
+    Back,
+    /// The newer version found the page gone.
+    Gone,
+    /// The page is only in the older version, and the newer says nothing about it.
     Removed,
     /// Body, status or headers differ.
     Changed,
+    /// The page is the same, and the newer version could not reach it.
+    Unreachable,
     /// Nothing differs.
     Unchanged,
+}
+
+impl PageChange {
+    /// The word for it, in text and JSON.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Added => "added",
+            Self::Back => "back",
+            Self::Gone => "gone",
+            Self::Removed => "removed",
+            Self::Changed => "changed",
+            Self::Unreachable => "unreachable",
+            Self::Unchanged => "unchanged",
+        }
+    }
 }
 
 /// A page in two versions; at least one of them has it.
@@ -67,12 +88,33 @@ impl CapturePair {
 
     /// How the page changed, before noise is filtered out.
     pub fn change(&self) -> PageChange {
+        let is_gone =
+            |state: &Option<PageState>| state.as_ref().is_some_and(|state| state.presence == Presence::Gone);
         match (&self.base, &self.head) {
+            (None, _) if is_gone(&self.states[0]) => PageChange::Back,
             (None, _) => PageChange::Added,
+            (_, None) if is_gone(&self.states[1]) => PageChange::Gone,
             (_, None) => PageChange::Removed,
-            (Some(base), Some(head)) if same(base, head) && self.moved().is_none() => PageChange::Unchanged,
+            (Some(base), Some(head)) if same(base, head) && self.moved().is_none() => {
+                self.unchanged_or_unreachable()
+            }
             _ => PageChange::Changed,
         }
+    }
+
+    fn unchanged_or_unreachable(&self) -> PageChange {
+        match self.unreachable() {
+            [None, Some(_)] => PageChange::Unreachable,
+            _ => PageChange::Unchanged,
+        }
+    }
+
+    /// Why the page could not be reached in the older and the newer version, if it could not.
+    pub fn unreachable(&self) -> [Option<&str>; 2] {
+        self.states.each_ref().map(|state| match &state.as_ref()?.presence {
+            Presence::Unreachable { reason } => Some(reason.as_str()),
+            _ => None,
+        })
     }
 
     /// Like [`change`](Self::change), but ignores headers that differ in every response, such as
@@ -82,7 +124,7 @@ impl CapturePair {
             (PageChange::Changed, Some(base), Some(head))
                 if self.moved().is_none() && same_but_clocks(base, head) =>
             {
-                PageChange::Unchanged
+                self.unchanged_or_unreachable()
             }
             (change, ..) => change,
         }

@@ -89,7 +89,10 @@ impl CommittedChanges {
         // The id of the version does not matter for the comparison.
         let head = capture_of(VersionId::new(uuid::Uuid::nil()), &page);
         let pair = CapturePair::of(was.and_then(PageState::into_shown), Some(head));
-        self.changed += u64::from(matches!(pair.lasting_change(), PageChange::Added | PageChange::Changed));
+        self.changed += u64::from(matches!(
+            pair.lasting_change(),
+            PageChange::Added | PageChange::Back | PageChange::Changed
+        ));
         self.changes.pages.push(page);
     }
 }

@@ -93,8 +93,10 @@ fn visible_lines(lines: &[&str]) -> String {
 struct PageChanges {
     shown: Vec<CapturePair>,
     added: u64,
+    back: u64,
     changed: u64,
-    removed: u64,
+    gone: u64,
+    unreachable: u64,
     unchanged: u64,
     is_truncated: bool,
 }
@@ -109,8 +111,10 @@ impl PageChanges {
             let change = pair.lasting_change();
             match change {
                 PageChange::Added => changes.added += 1,
+                PageChange::Back => changes.back += 1,
                 PageChange::Changed => changes.changed += 1,
-                PageChange::Removed => changes.removed += 1,
+                PageChange::Gone | PageChange::Removed => changes.gone += 1,
+                PageChange::Unreachable => changes.unreachable += 1,
                 PageChange::Unchanged => changes.unchanged += 1,
             }
             seen += 1;
@@ -129,11 +133,13 @@ impl PageChanges {
         Ok(changes)
     }
 
-    fn counts(&self) -> [(u64, &'static str, &'static str); 4] {
+    fn counts(&self) -> [(u64, &'static str, &'static str); 6] {
         [
             (self.changed, "changed", "changed"),
             (self.added, "added", "added"),
-            (self.removed, "removed", "removed"),
+            (self.back, "back", "added"),
+            (self.gone, "gone", "removed"),
+            (self.unreachable, "unreachable", "removed"),
             (self.unchanged, "unchanged", "unchanged"),
         ]
     }
@@ -153,9 +159,11 @@ fn table(pairs: &[CapturePair]) -> Markup {
 fn row(pair: &CapturePair) -> Markup {
     let any = pair.any();
     let (word, class) = match pair.lasting_change() {
-        PageChange::Added => ("added", "added"),
+        change @ (PageChange::Added | PageChange::Back) => (change.word(), "added"),
         PageChange::Changed => ("changed", "changed"),
-        PageChange::Removed => ("removed", "removed"),
+        change @ (PageChange::Gone | PageChange::Removed | PageChange::Unreachable) => {
+            (change.word(), "removed")
+        }
         PageChange::Unchanged => ("same", "unchanged"),
     };
     html! {

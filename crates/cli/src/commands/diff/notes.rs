@@ -42,6 +42,10 @@ pub(super) fn not_compared(page: &PageComparison<'_>) -> Option<String> {
     if is_compared {
         return None;
     }
+    if let (PageChange::Unreachable, [_, Some(reason)]) = (page.change, page.pair.unreachable()) {
+        let time = page.pair.any().time;
+        return Some(format!("It could not be reached: {}. The page is of {time}.", visible(reason)));
+    }
     let reasons = match page.trouble {
         [None, None] => vec!["The page is too large to compare.".to_owned()],
         [Some(older), Some(newer)] if older == newer => {

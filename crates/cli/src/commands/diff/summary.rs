@@ -13,7 +13,10 @@ pub(super) fn sentence(totals: &Totals) -> String {
     for (count, word) in [
         (totals.changed, "changed"),
         (totals.added, "added"),
+        (totals.back, "back"),
+        (totals.gone, "gone"),
         (totals.removed, "removed"),
+        (totals.unreachable, "unreachable"),
         (totals.unchanged, "unchanged"),
     ] {
         if count > 0 {
