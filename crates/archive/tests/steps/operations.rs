@@ -155,8 +155,13 @@ fn trained(home: &Path) {
 fn commit(home: &Path) {
     let history = scene::history(home);
     let pages = NEW.iter().map(|(url, body)| scene::page(url, body)).collect();
-    let request =
-        varve_archive::verbs::commit::Request { message: "4".into(), threads: 1, ..Default::default() };
+    let covers = Some(String::new());
+    let request = varve_archive::verbs::commit::Request {
+        message: "4".into(),
+        threads: 1,
+        covers,
+        ..Default::default()
+    };
     varve_archive::verbs::commit::commit(&history, &request, pages, &|_| {}).unwrap();
 }
 
