@@ -175,7 +175,7 @@ fn edits_of_texts_and_attributes() {
 }
 
 #[test]
-fn edits_of_lists_and_tables() {
+fn edits_of_lists() {
     check(&[
         edit(
             "a paragraph is added before an edited one",
@@ -219,6 +219,12 @@ fn edits_of_lists_and_tables() {
                 "<li>Apples</li>",
             )],
         ),
+    ]);
+}
+
+#[test]
+fn edits_of_rows_and_equal_siblings() {
+    check(&[
         edit(
             "a row is added",
             "<table><tr><td>Ann</td><td>41</td></tr><tr><td>Cid</td><td>27</td></tr></table>",
@@ -287,7 +293,7 @@ fn edits_of_lists_and_tables() {
 }
 
 #[test]
-fn moves() {
+fn moves_of_elements() {
     check(&[
         edit(
             "a section moves, and a word in it is edited",
@@ -366,6 +372,12 @@ fn moves() {
                 text("b#time", "at noon", "at six"),
             ],
         ),
+    ]);
+}
+
+#[test]
+fn moves_of_texts() {
+    check(&[
         edit(
             "a loose text moves to a sibling",
             "<div id=a>The ferry leaves at ten every day. <b>Tickets</b></div><div id=b><i>Notes</i></div>",

@@ -38,7 +38,9 @@ impl TemporaryFolder {
     pub fn make_folder(&self, prefix: &str) -> io::Result<TemporarySubfolder> {
         let folder = self.open()?.clone();
         let name = folder.create_folder_with_prefix(prefix)?;
-        Ok(TemporarySubfolder { path: self.path.join(&name), folder, name: PathBuf::from(name) })
+        // Another program that is given the path may have another working folder.
+        let path = std::path::absolute(self.path.join(&name))?;
+        Ok(TemporarySubfolder { path, folder, name: PathBuf::from(name) })
     }
 
     fn open(&self) -> Result<&Folder, FolderError> {

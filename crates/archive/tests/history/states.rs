@@ -144,8 +144,8 @@ fn a_folder_says_nothing_about_other_sites() {
     let count = |version| contents(writer.as_reader(), version).len();
     assert_eq!([first, second, third, fourth].map(count), [2, 4, 3, 4]);
     let robots = "https://one.example/robots.txt".to_owned();
-    assert_eq!(differences(&writer, second, third), (vec![(robots.clone(), PageChange::Removed)], 3));
-    assert_eq!(differences(&writer, third, fourth), (vec![(robots, PageChange::Added)], 3));
+    assert_eq!(differences(&writer, second, third), (vec![(robots.clone(), PageChange::Gone)], 3));
+    assert_eq!(differences(&writer, third, fourth), (vec![(robots, PageChange::Back)], 3));
     assert_eq!(differences(&writer, second, fourth), (Vec::new(), 3));
     drop(writer);
     assert_same_when_rebuilt(root);

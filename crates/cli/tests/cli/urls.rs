@@ -161,14 +161,16 @@ fn every_fixture_is_in_canonical_form() {
     for entry in std::fs::read_dir(fixtures).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-        if name.ends_with(".yaml") && !name.starts_with("00") && !name.contains("before") {
+        // The original does not sort the aliases of the file that it adds to.
+        let is_canonical = !["00", "insert-b"].iter().any(|start| name.starts_with(start));
+        if name.ends_with(".yaml") && is_canonical && !name.contains("before") {
             std::fs::copy(&path, scene.path(&name)).unwrap();
             count += 1;
         }
     }
     let output = scene.run(&["fmt"]);
     assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(0), ""), "{}", stderr(&output));
-    assert!(count >= 13);
+    assert!(count >= 12);
 }
 
 #[test]

@@ -174,8 +174,8 @@ impl ArchiveHistoryReader {
     }
 
     /// Like [`ask_about`](Self::ask_about), but returns the default value for a removed page. That is
-    /// also the answer of an index without the record, so an index made from the silos is asked only
-    /// if the other one cannot be read: it does not know damaged records either.
+    /// also the answer of an index without the record, as one made from the silos is if the record is
+    /// damaged: then the failure is returned.
     fn ask_unless_hidden<T: Default>(
         &self,
         capture: &Capture,
@@ -188,8 +188,12 @@ impl ArchiveHistoryReader {
             return question(&writer.reader());
         }
         match self.ask_index(&mut question) {
+            Ok(answer) => Ok(answer),
             Err(failure) if is_index_failure(&failure) => self.archive.ask_substitute(failure, question),
-            answer => answer,
+            Err(failure) => self.archive.ask_substitute(failure, |store| {
+                place(store, capture)?;
+                question(store)
+            }),
         }
     }
 
