@@ -48,6 +48,12 @@ use notes::{amount, cut_short, moved, not_compared, status_note};
 /// (In rows each byte that is not UTF-8 counts three, as in Moku.) Noise is not recognised in this
 /// mode.
 ///
+/// Versions of an archive are compared by their states: for each page, what was last known of it up
+/// to the version. A page is added, changed, gone (404, 410, or no longer found by a capture that
+/// covers it and came to its end), back after it was gone, or unreachable, and then shown as it was.
+/// Pages that the newer version did not ask about count as unchanged. Versions of a Moku site are
+/// compared by the pages that they list.
+///
 /// In a Crystal project two moments are compared, as in `varve diff r5 HEAD` or between two times;
 /// `--newest-good` skips revisions that are failures.
 ///
@@ -58,7 +64,8 @@ use notes::{amount, cut_short, moved, not_compared, status_note};
 /// it is always 1; all other pages are shown.
 ///
 /// With `--json`, prints one object: `base`, `head`, and `files`, each with `url`, `path`, `change`
-/// (added, removed, changed), `status`, `body_diff` and `headers_diff`. `redacted_headers` lists
+/// (added, back, changed, gone, removed, unreachable), `status`, `body_diff` and `headers_diff`; if
+/// the newer version could not reach the page, the `reason`. `redacted_headers` lists
 /// headers whose values are hidden: `added`, `removed`, or on `both` sides, where the values are
 /// not compared. A `body_diff` is `truncated` if it is incomplete: changes beyond 4 MiB of text are
 /// left out, and very large differences are reported as replaced. A body that was not compared has

@@ -23,7 +23,7 @@ use crate::version_text::{
 /// even if that is a failure; `--newest-good` skips failures.
 ///
 /// With `--json`, the first object is the version, as in `log`; then one object per page: `url`,
-/// `path`, `change` (added, removed, changed, unchanged), `status`, `body`, `length`.
+/// `path`, `change` (as in `varve diff`, or unchanged), `status`, `body`, `length`.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
