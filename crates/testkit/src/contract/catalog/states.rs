@@ -42,7 +42,7 @@ const MAX_VERSIONS: u8 = 12;
 #[derive(Clone, Debug)]
 enum SaidStep {
     Capture { page: usize, status: usize, second: u8, elsewhere: bool },
-    Absence { page: usize, reason: Option<u8>, second: u8, elsewhere: bool },
+    Absence { page: usize, reason: Option<u8>, second: u8 },
 }
 
 /// One step of a history.
@@ -80,8 +80,8 @@ fn said() -> impl Strategy<Value = SaidStep> {
     prop_oneof![
         3 => (page.clone(), 0..STATUSES.len(), 0..3u8, elsewhere())
             .prop_map(|(page, status, second, elsewhere)| SaidStep::Capture { page, status, second, elsewhere }),
-        2 => (page, prop::option::of(0..2u8), 0..3u8, elsewhere())
-            .prop_map(|(page, reason, second, elsewhere)| SaidStep::Absence { page, reason, second, elsewhere }),
+        2 => (page, prop::option::of(0..2u8), 0..3u8)
+            .prop_map(|(page, reason, second)| SaidStep::Absence { page, reason, second }),
     ]
 }
 
@@ -180,9 +180,7 @@ impl StateHistory {
             SaidStep::Capture { page, status, second, elsewhere } => {
                 self.capture(CaptureOwner::Version(id), (*page, *status, *second, *elsewhere))
             }
-            SaidStep::Absence { page, reason, second, elsewhere } => {
-                self.absence(id, (*page, *reason, *second, *elsewhere))
-            }
+            SaidStep::Absence { page, reason, second } => self.absence(id, (*page, *reason, *second)),
         });
         std::iter::once(CatalogRow::Version(version)).chain(said).collect()
     }
@@ -213,17 +211,14 @@ impl StateHistory {
         }))
     }
 
-    fn absence(
-        &self,
-        version: VersionId,
-        (page, reason, second, elsewhere): (usize, Option<u8>, u8, bool),
-    ) -> CatalogRow {
+    /// An absence has the path that its URL gives it: a URL is absent at one path only.
+    fn absence(&self, version: VersionId, (page, reason, second): (usize, Option<u8>, u8)) -> CatalogRow {
         let (url, path) = PAGES[page];
         let reason = reason.map(|reason| format!("reason {reason}"));
         CatalogRow::Absence(Box::new(PageAbsence {
             version,
             url: url.to_owned(),
-            path: if elsewhere { OTHER_PATH } else { path }.to_owned(),
+            path: path.to_owned(),
             time: self.moment(second),
             kind: reason.map_or(AbsenceKind::Gone, |reason| AbsenceKind::Unreachable { reason }),
         }))
@@ -343,7 +338,7 @@ fn a_page_survives_an_outage(open: &OpenCatalog<'_>, folder: &Path) {
     let catalog = open(folder);
     let mut history = StateHistory::default();
     let capture = |status| vec![SaidStep::Capture { page: 3, status, second: 0, elsewhere: false }];
-    let absence = |reason| vec![SaidStep::Absence { page: 3, reason, second: 0, elsewhere: false }];
+    let absence = |reason| vec![SaidStep::Absence { page: 3, reason, second: 0 }];
     for said in [capture(0), absence(Some(1)), capture(6), Vec::new(), capture(0), absence(None)] {
         let rows = history.batch(&[
             StateStep::Version { parent: MAX_VERSIONS, run: None, said, is_lost: false },
