@@ -1,7 +1,7 @@
 //! What a run says about pages that it did not capture: which it could not reach, and which are
 //! gone because a run that covers them did not find them.
 //!
-//! A page that is still linked is in the frontier, with whatever outcome. So a page of the parent's
+//! A page that is still linked is in the frontier, and may have any outcome. So a page of the parent's
 //! state that the scope covers and that is not in the frontier has been left out by the site. That
 //! holds only if the run saw every page that could link to it: it came to its end, no limit kept it
 //! from a link, and every page that it could not read had not been there before either. Otherwise

@@ -91,7 +91,7 @@ fn opening_for_writing() {
     // second file. It writes nothing and syncs the appendix, since entries may have been added.
     assert_eq!(
         disk.take_counts(),
-        "make folder 2, list 7, examine 11, open 7, read 8, sync 1, sync folder 1"
+        "make folder 2, list 7, examine 12, open 7, read 8, sync 1, sync folder 1"
     );
 }
 

@@ -33,7 +33,7 @@ pub(super) struct NodePairs {
     pub(super) out_of_order: Vec<bool>,
 }
 
-/// One of two trees, with what is computed for each node.
+/// One of two trees, with the values computed for each node.
 pub(super) struct TreeSide<'t> {
     pub(super) tree: &'t HtmlTree,
     /// A hash of each subtree.
