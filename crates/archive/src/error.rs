@@ -152,6 +152,9 @@ pub enum ArchiveError {
     /// Two checkouts to one folder at once.
     #[error("another checkout is writing to `{}`", _0.display())]
     CheckedOutTo(PathBuf),
+    /// A folder with pages in another layout.
+    #[error("`{}` holds an earlier checkout in another layout", _0.display())]
+    OtherFolderLayout(PathBuf),
     /// No tag has this name.
     #[error("there is no tag `{}`", _0.escape_debug())]
     NoTag(String),

@@ -12,19 +12,24 @@
 mod checking;
 mod error;
 pub mod expectations;
+mod json_text;
+mod site_files;
 mod text;
 pub mod verbs;
 
 pub use error::ArchiveError;
+pub use json_text::{MAX_EXACT_INTEGER, json_text};
 pub use text::{grouped, visible, visible_line};
 pub use varve_catalog::CatalogError;
 pub use varve_core::body::BodyError;
 pub use varve_core::fact::{Tombstone, TombstoneKind};
 pub use varve_core::headers::Headers;
-pub use varve_core::history::{Capture, CaptureChoice, Version, VersionTag};
+pub use varve_core::history::{
+    Capture, CaptureChoice, CaptureOwner, Coverage, CoverageScope, Version, VersionTag,
+};
 pub use varve_core::id::IdError;
 pub use varve_core::receipt::Renderings;
-pub use varve_core::{BodyId, Moment, RecordId, VersionId};
+pub use varve_core::{BodyId, CheckId, Moment, RecordId, VersionId};
 pub use varve_crawl::CrawlError;
 pub use varve_file::{EntryKind, FolderError, RootedFiles};
 pub use varve_plan::{EditError, PlanError, Problem};

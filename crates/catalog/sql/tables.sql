@@ -27,7 +27,9 @@ CREATE TABLE owners (
     captures  INTEGER NOT NULL DEFAULT 0,
     line      INTEGER,
     sequence  INTEGER,                       -- its position in the line
-    pages     INTEGER                        -- the number of pages in its state that are not gone; NULL until counted
+    present   INTEGER,                       -- the number of captured pages that are present in its state; NULL until counted
+    unreachable INTEGER,                     -- those that could not be reached
+    gone      INTEGER                        -- those that are gone
 );
 CREATE UNIQUE INDEX owners_by_id ON owners (id) WHERE id IS NOT NULL;
 CREATE UNIQUE INDEX owners_by_time ON owners (time, no) WHERE id IS NOT NULL;
@@ -35,7 +37,7 @@ CREATE INDEX owners_by_parent ON owners (parent) WHERE parent IS NOT NULL;
 CREATE UNIQUE INDEX owners_by_run ON owners (run) WHERE run IS NOT NULL;
 CREATE INDEX owners_open ON owners (no) WHERE id IS NULL;
 CREATE INDEX owners_versions ON owners (no) WHERE id IS NOT NULL;
-CREATE INDEX owners_uncounted ON owners (no) WHERE id IS NOT NULL AND pages IS NULL;
+CREATE INDEX owners_uncounted ON owners (no) WHERE id IS NOT NULL AND present IS NULL;
 CREATE UNIQUE INDEX owners_by_line ON owners (line, sequence) WHERE line IS NOT NULL;
 
 -- A line is a row of versions, each the child of the one before. The ancestors of a version are those before it in
@@ -138,12 +140,28 @@ CREATE TABLE scores (
 );
 CREATE UNIQUE INDEX scores_by_version ON scores (version, scoring_version);
 
+CREATE TABLE checks (
+    id          BLOB PRIMARY KEY,
+    run         BLOB NOT NULL,
+    time        INTEGER NOT NULL,
+    message     TEXT NOT NULL,
+    author      TEXT,
+    record      BLOB NOT NULL,
+    ok          INTEGER NOT NULL,            -- the number of verdicts of each kind
+    changed     INTEGER NOT NULL,
+    broken      INTEGER NOT NULL,
+    unreachable INTEGER NOT NULL,
+    skipped     INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX checks_by_time ON checks (time, id);
+
 CREATE TABLE verdicts (
-    url     TEXT NOT NULL,
-    time    INTEGER NOT NULL,
-    verdict TEXT NOT NULL,
-    status  INTEGER NOT NULL,
-    json    TEXT NOT NULL,
+    url      TEXT NOT NULL,
+    time     INTEGER NOT NULL,
+    verdict  TEXT NOT NULL,
+    status   INTEGER NOT NULL,
+    json     TEXT NOT NULL,
+    check_id BLOB NOT NULL,
     PRIMARY KEY (url, time)
 ) WITHOUT ROWID;
 

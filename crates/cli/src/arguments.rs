@@ -77,6 +77,14 @@ pub(crate) fn requested_color(words: &[OsString]) -> ColorChoice {
     choice
 }
 
+/// Whether JSON is requested, read before parsing, because usage errors are JSON then too.
+pub(crate) fn requests_json(words: &[OsString]) -> bool {
+    let words = words.iter().map(|word| word.to_str().unwrap_or_default());
+    let words: Vec<&str> = words.take_while(|word| *word != "--").collect();
+    let is_format = |pair: &[&str]| pair == ["--format", "json"];
+    words.iter().any(|word| ["--json", "--format=json"].contains(word)) || words.windows(2).any(is_format)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use clap::error::ErrorKind;
 use varve_archive::expectations::UrlsError;
+use varve_archive::verbs::check::LinkSourceError;
 use varve_archive::verbs::doctor::DoctorError;
 use varve_archive::verbs::urls::add::AddError;
 use varve_archive::{ArchiveError, CrawlError, LockError, RepositoryError};
@@ -64,6 +65,9 @@ pub(crate) enum Error {
     /// The URL database reports an error.
     #[error(transparent)]
     Urls(#[from] UrlsError),
+    /// Links cannot be read.
+    #[error(transparent)]
+    Links(#[from] LinkSourceError),
     /// A URL was not added to a URL database.
     #[error(transparent)]
     UrlAdd(#[from] AddError),

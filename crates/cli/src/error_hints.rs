@@ -99,6 +99,7 @@ fn archive_hint(failure: &ArchiveError) -> Option<&'static str> {
             "`varve init DIR` makes an archive; `-C DIR` or VARVE_ARCHIVE names one in another folder",
         ArchiveError::InsideArchive { .. } => "choose a folder outside of the archive",
         ArchiveError::CheckedOutTo(_) => "wait until it has finished, or choose another folder",
+        ArchiveError::OtherFolderLayout(_) => "choose another folder, or the `--layout` of that checkout",
         ArchiveError::Exists(_) => "choose another name, or overwrite it with `--force`",
         ArchiveError::NotImportable(_) =>
             "import takes a Crystal project, or the folder of an AardWARC store, in which `0` holds the first silos",
@@ -189,11 +190,12 @@ fn repository_hint(failure: &RepositoryError) -> Option<&'static str> {
         RepositoryError::NoVersions => "`varve capture URL` or `varve commit` makes the first one",
         RepositoryError::NoVersion { .. } =>
             "a version is HEAD, a tag, an id or its first four or more digits, or a time; `varve log` lists them",
+        RepositoryError::NoCheck { .. } => "`varve log --checks` lists them",
         RepositoryError::NotByTime { .. } =>
             "name a version by HEAD, a tag, its id or the first digits of it; `varve log` lists them",
         RepositoryError::BeforeFirst { .. } | RepositoryError::NoVersionYet { .. } =>
             "`varve log` lists versions, the oldest last",
-        RepositoryError::AmbiguousVersion { .. } => MORE_DIGITS_HINT,
+        RepositoryError::AmbiguousVersion { .. } | RepositoryError::AmbiguousCheck { .. } => MORE_DIGITS_HINT,
         RepositoryError::Removed { .. } | RepositoryError::VersionRemoved { .. } =>
             "`varve get TOMBSTONE` prints what is known about it",
         RepositoryError::TooManyVersions { in_silos: true, .. } =>
@@ -206,7 +208,6 @@ fn repository_hint(failure: &RepositoryError) -> Option<&'static str> {
 
 fn crawl_hint(failure: &CrawlError) -> Option<&'static str> {
     hint_table! { failure;
-        CrawlError::OnlyChecks => "`varve capture URL` makes a version to compare the web with",
         CrawlError::UnfinishedRun =>
             "`varve capture --resume` continues it; `varve capture --finish` ends it with what it has captured",
         CrawlError::NoRun => "`varve capture URL` starts one",
@@ -238,12 +239,16 @@ fn catalog_hint(failure: &CatalogError) -> Option<&'static str> {
             "reading verbs work; to write, copy the folder to a place that you may write to",
         CatalogError::Newer { .. } =>
             "use the program that wrote it, or a later varve; nothing was changed",
+        CatalogError::Foreign { path, .. } if path.ends_with("catalog.db") =>
+            "nothing was changed; `varve rebuild` makes the catalog again from the silos",
         CatalogError::Foreign { .. } =>
             "nothing was changed; restore `moku.db` of a Moku site from a copy; an archive without `catalog.db` makes it again with `varve rebuild`",
         CatalogError::DiskFull { .. } =>
             "free space on that disk and try again; the stored rows are intact",
         CatalogError::Unreachable { .. } =>
             "nothing was changed; check that the disk works, has free space and may be written to, and try again",
+        CatalogError::Database { path, .. } | CatalogError::Damaged { path, .. } if path.ends_with("catalog.db") =>
+            "nothing was changed; `varve rebuild` makes the catalog again from the silos",
         CatalogError::Database { .. } | CatalogError::Damaged { .. } =>
             "nothing was changed; in an archive `varve rebuild` makes the catalog again; restore `moku.db` of a Moku site from a copy",
         CatalogError::Outside { .. } =>

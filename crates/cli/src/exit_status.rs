@@ -1,6 +1,6 @@
 //! How a verb ends, and the exit codes of the program. No other file decides a code.
 
-/// The work is done, and there are findings.
+/// The work is done, and there are findings; or a search has no hits, as with grep.
 const EXIT_FINDINGS: u8 = 1;
 /// The verb could not run: usage, settings, environment.
 pub(crate) const EXIT_FAILURE: u8 = 2;
@@ -16,6 +16,8 @@ pub(crate) enum ExitStatus {
     Done,
     /// The work is done, and there are findings to look at.
     Findings,
+    /// A search has no hits.
+    NoHits,
     /// Part of the work could not be done. Each failure was reported when it happened.
     Incomplete,
     /// The verb was asked to stop, and stopped in a consistent state.
@@ -37,7 +39,7 @@ impl ExitStatus {
     pub(crate) fn code(self) -> u8 {
         match self {
             Self::Done => 0,
-            Self::Findings => EXIT_FINDINGS,
+            Self::Findings | Self::NoHits => EXIT_FINDINGS,
             Self::Incomplete => EXIT_FAILURE,
             Self::Interrupted => EXIT_INTERRUPTED,
         }

@@ -16,6 +16,9 @@ mod error_report;
 mod exit_status;
 mod global_options;
 mod input;
+#[cfg(test)]
+mod json_fields;
+mod json_stream;
 mod network_args;
 mod panic_report;
 mod printer;

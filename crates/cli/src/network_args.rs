@@ -131,7 +131,7 @@ fn layout(session: &Session) -> Result<Option<ArchivePaths>, Error> {
 }
 
 /// An absolute path, which stays valid in another folder.
-fn absolute_path(path: &Path) -> Result<PathBuf, Error> {
+pub(crate) fn absolute_path(path: &Path) -> Result<PathBuf, Error> {
     std::path::absolute(path).map_err(|source| Error::Read { path: path.to_owned(), source })
 }
 

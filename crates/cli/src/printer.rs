@@ -11,16 +11,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use anstream::adapter::StripBytes;
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 use serde_json::Value;
+use varve_archive::json_text;
 pub(crate) use varve_archive::{human_size, visible};
 
 use crate::error::Error;
 use crate::error_report::ErrorReport;
 use crate::exit_status::ExitStatus;
+use crate::json_stream::{error_line, with_schema_number};
 
 /// For headings and names.
 pub(crate) const STRONG_STYLE: Style = Style::new().bold();
@@ -43,7 +46,10 @@ const MAX_LISTED_ITEMS: usize = 10;
 
 /// Both output streams of the program.
 pub(crate) struct Printer {
-    data: BufWriter<AutoStream<Stdout>>,
+    data: BufWriter<Stdout>,
+    /// Takes out colours, unless they are shown. It comes before the buffer, because it divides
+    /// each coloured line into several pieces.
+    uncolour: Option<StripBytes>,
     talk: AutoStream<Stderr>,
     /// The progress bar, hidden while other output is printed.
     progress: SharedBar,
@@ -56,6 +62,10 @@ pub(crate) struct Printer {
     /// Bytes of data that a repeated verb prints again, and that are dropped.
     repeated: usize,
     has_raw_data: bool,
+    /// Whether data and errors are JSON.
+    is_json: bool,
+    /// Whether the next object is the first of the stream, which states the schema number.
+    is_first_object: bool,
 }
 
 /// The bar on the terminal, if there is one.
@@ -73,12 +83,14 @@ impl SharedBar {
 }
 
 impl Printer {
-    /// A printer on stdout and stderr of this process.
-    pub(crate) fn new(color: ColorChoice) -> Self {
+    /// A printer on stdout and stderr of this process. With `is_json`, the first object on stdout
+    /// states the schema number, and errors are JSON.
+    pub(crate) fn new(color: ColorChoice, is_json: bool) -> Self {
         let (stdout, stderr) = (io::stdout(), io::stderr());
         Self {
             watched: stdout.is_terminal(),
-            data: BufWriter::with_capacity(OUTPUT_BUFFER_BYTES, AutoStream::new(stdout, color)),
+            uncolour: (stdout_color(color) == ColorChoice::Never).then(StripBytes::new),
+            data: BufWriter::with_capacity(OUTPUT_BUFFER_BYTES, stdout),
             talk: AutoStream::new(stderr, color),
             progress: SharedBar(Arc::new(Mutex::new(ProgressBar::hidden()))),
             quiet: false,
@@ -86,6 +98,8 @@ impl Printer {
             printed: 0,
             repeated: 0,
             has_raw_data: false,
+            is_json,
+            is_first_object: is_json,
         }
     }
 
@@ -104,15 +118,31 @@ impl Printer {
     pub(crate) fn start_again(&mut self) -> bool {
         self.end_progress();
         self.repeated = self.printed;
+        self.is_first_object = self.is_json;
         !self.has_raw_data
     }
 
-    /// Writes data, except what was written before the verb started again.
+    /// Writes data. The first JSON object of a stream gets the schema number as its first field.
     fn write_data(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        if bytes.is_empty() || !std::mem::take(&mut self.is_first_object) {
+            return self.write_new_data(bytes);
+        }
+        match with_schema_number(bytes) {
+            Some(bytes) => self.write_new_data(&bytes),
+            None => self.write_new_data(bytes),
+        }
+    }
+
+    /// Writes data, except what was written before the verb started again.
+    fn write_new_data(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let repeated = self.repeated.min(bytes.len());
         self.repeated -= repeated;
         self.printed += bytes.len() - repeated;
-        self.data.write_all(&bytes[repeated..]).map_err(Error::Output)
+        let Some(uncolour) = &mut self.uncolour else {
+            return self.data.write_all(&bytes[repeated..]).map_err(Error::Output);
+        };
+        let mut pieces = uncolour.strip_next(&bytes[repeated..]);
+        pieces.try_for_each(|piece| self.data.write_all(piece)).map_err(Error::Output)
     }
 
     /// One line of data.
@@ -129,8 +159,7 @@ impl Printer {
 
     /// One JSON object, on one line.
     pub(crate) fn json(&mut self, value: &impl Serialize) -> Result<(), Error> {
-        let text = serde_json::to_string(value).map_err(|error| Error::Output(error.into()))?;
-        self.line(text)
+        self.line(json_text(value).map_err(|error| Error::Output(error.into()))?)
     }
 
     /// The last JSON object of a list: `{"summary": …}`.
@@ -167,7 +196,7 @@ impl Printer {
     /// A writer for binary data, without colour handling.
     pub(crate) fn raw(&mut self) -> Result<impl Write, Error> {
         self.flush()?;
-        Ok(RawOutput { output: self.data.get_ref().as_inner(), is_used: &mut self.has_raw_data })
+        Ok(RawOutput { output: self.data.get_ref(), is_used: &mut self.has_raw_data })
     }
 
     /// A message for people; silent with `--quiet`.
@@ -255,7 +284,22 @@ impl Printer {
 
     /// Prints an error with its causes and hints.
     pub(crate) fn report(&mut self, failure: &Error) {
-        let report = ErrorReport::new(failure);
+        self.report_text(&ErrorReport::new(failure));
+    }
+
+    /// Prints an error that is only a sentence.
+    pub(crate) fn fail(&mut self, message: impl Display) {
+        self.report_text(&ErrorReport {
+            message: message.to_string(),
+            causes: Vec::new(),
+            hints: Vec::new(),
+        });
+    }
+
+    fn report_text(&mut self, report: &ErrorReport) {
+        if self.is_json {
+            return self.tell(format_args!("{}\n", error_line(report)));
+        }
         let mut text = format!("{ERROR_STYLE}error:{ERROR_STYLE:#} {}\n", report.message);
         for cause in &report.causes {
             text.push_str(&format!("  cause: {cause}\n"));
@@ -297,6 +341,11 @@ impl Printer {
             let _ = write!(talk, "{text}");
         });
     }
+}
+
+/// The choice for stdout, with `Auto` decided.
+fn stdout_color(color: ColorChoice) -> ColorChoice {
+    AutoStream::new(io::stdout(), color).current_choice()
 }
 
 /// Writes binary data, and records that there is some.

@@ -26,8 +26,9 @@ pub(crate) struct ProbeArgs {
     #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = duration::parse)]
     delay: Duration,
 
-    /// Time to connect, for the first byte of a response, and without new bytes
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration::parse)]
+    /// Time for all requests of a URL, from connecting to the end of the last response, redirects
+    /// included; a record with a `content-length` gets one more second for each MiB
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration::parse)]
     timeout: Duration,
 
     /// Truncate a response at this size, unless a larger one is expected. A truncated response

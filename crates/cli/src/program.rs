@@ -17,7 +17,8 @@ const COMMAND_LINE: CommandLine = CommandLine { describe: arguments::root, run: 
 
 /// Runs the program with `words`, the program's name first, and returns the exit code.
 pub(crate) fn run(words: Vec<OsString>) -> u8 {
-    let mut session = Session::new(Printer::new(arguments::requested_color(&words)), COMMAND_LINE);
+    let printer = Printer::new(arguments::requested_color(&words), arguments::requests_json(&words));
+    let mut session = Session::new(printer, COMMAND_LINE);
     let result = parse_and_run(words, &mut session);
     let finished = session.printer.finish();
     match result.and_then(|status| finished.map(|()| status)) {

@@ -125,15 +125,22 @@ impl Session {
         }
     }
 
-    /// Opens an archive or an AardWARC store for reading objects. Reads all headers of an AardWARC store.
+    /// Opens an archive or an AardWARC store for reading objects.
     pub(crate) fn open_objects(&mut self) -> Result<Objects, Error> {
         let root = self.root()?;
-        let bar = self.printer.progress_bytes(Objects::bytes_to_read(&root)?);
-        let objects = self.open_with_caches(
-            || Objects::open(&root, &|bytes| bar.inc(bytes)),
+        let bar = Arc::new(self.printer.progress_bytes(Objects::bytes_to_read(&root)?));
+        self.open_with_caches(
+            || {
+                let bar = Arc::clone(&bar);
+                Objects::open(&root, move |bytes| bar.inc(bytes))
+            },
             |layout| Ok(Objects::Archive(Box::new(Archive::open_at(layout)?))),
-        )?;
-        if let Objects::Aardwarc(store) = &objects
+        )
+    }
+
+    /// Warns if a lookup read all silos of an AardWARC store and could not read some places.
+    pub(crate) fn warn_of_unread_places(&mut self, objects: &Objects) {
+        if let Objects::Aardwarc(store) = objects
             && !store.findings().is_empty()
         {
             let count = counted(store.findings().len() as u64, "place");
@@ -142,7 +149,6 @@ impl Session {
                  `varve audit` lists them"
             ));
         }
-        Ok(objects)
     }
 
     /// Opens the archive for writing, and reports a recovery.
@@ -339,10 +345,22 @@ impl Session {
     pub(crate) fn open_options(&self) -> Result<WriterOptions, Error> {
         self.require_writable()?;
         self.access.writes.set(true);
+        Ok(WriterOptions {
+            holder: self.holder(),
+            software: SOFTWARE_NAME.to_owned(),
+            clock: Arc::new(clock::now),
+        })
+    }
+
+    /// How this process names itself if it writes while it mainly reads. `None` if `--readonly` was
+    /// given.
+    pub(crate) fn optional_holder(&self) -> Option<String> {
+        (!self.readonly).then(|| self.holder())
+    }
+
+    fn holder(&self) -> String {
         let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-        let holder =
-            format!("varve {}, process {} on {host} since {}", self.verb, std::process::id(), clock::now());
-        Ok(WriterOptions { holder, software: SOFTWARE_NAME.to_owned(), clock: Arc::new(clock::now) })
+        format!("varve {}, process {} on {host} since {}", self.verb, std::process::id(), clock::now())
     }
 
     /// Runs another verb on the archive at `root`.

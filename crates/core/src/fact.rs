@@ -7,14 +7,18 @@
 //! The bytes of a fact are never made again from its values, because the id of a version is the
 //! digest of these bytes.
 
+mod check_record;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::headers::HeaderView;
-use crate::history::{Coverage, VerdictKind, Version, uuid_of};
-use crate::{BodyId, CaptureId, Moment, RecordId, RunId, VersionId};
+use crate::history::{Coverage, Version, uuid_of};
+use crate::{BodyId, Moment, RecordId, RunId, VersionId};
+
+pub use check_record::{CheckRecord, EvidenceRecord, UrlVerdict, VerdictDetail};
 
 /// The manifest of a version: its parent, message, author, time, and what it changed against the
 /// state of its parent.
@@ -47,9 +51,6 @@ pub struct Manifest {
     /// The expectation files in force, by name, each stored as an object.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub expectations: BTreeMap<String, RecordId>,
-    /// The verdicts whose evidence its captures are, if a check made the version.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub verdicts: Option<RecordId>,
 }
 
 /// A run, and a seal over its records. The records themselves name the run.
@@ -176,54 +177,6 @@ pub struct HeadMoved {
     pub time: Moment,
 }
 
-/// The verdicts of a check.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Verdicts {
-    /// When the fact was written.
-    pub time: Moment,
-    /// The run whose captures are the evidence, if there are any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub run: Option<RunId>,
-    /// The verdicts, in the order of the requests.
-    pub verdicts: Vec<UrlVerdict>,
-}
-
-/// The verdict of a check on one URL.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct UrlVerdict {
-    /// The requested URL.
-    pub url: String,
-    /// The time of the capture if there is one, otherwise of the check.
-    pub time: Moment,
-    /// The verdict.
-    pub verdict: VerdictKind,
-    /// The status of the last response.
-    pub status: Option<u16>,
-    /// The details.
-    #[serde(flatten)]
-    pub detail: VerdictDetail,
-}
-
-/// The details of a verdict.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct VerdictDetail {
-    /// The expectation in words, if the response differs from it.
-    #[serde(default)]
-    pub expected: Option<String>,
-    /// The observed facts in words.
-    #[serde(default)]
-    pub got: Option<String>,
-    /// The capture that is the evidence.
-    #[serde(default)]
-    pub capture: Option<CaptureId>,
-    /// The URL of that capture, if redirects led to another URL.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub final_url: Option<String>,
-    /// The expectation, in the JSON of the crate that defines it.
-    #[serde(default)]
-    pub expectation: serde_json::Value,
-}
-
 /// The removal of a record from the silos, with its reason. Nothing else remains of the record.
 ///
 /// A tombstone of the kind [`TombstoneKind::Page`] removes no record. It removes a page from all
@@ -345,8 +298,8 @@ pub enum Fact {
     Tombstone(Box<Tombstone>),
     /// A version was scored. The scorer defines the JSON.
     Score(serde_json::Value),
-    /// Expectations were checked.
-    Verdicts(Verdicts),
+    /// URLs were checked.
+    Check(Box<CheckRecord>),
 }
 
 /// The media types of facts.
@@ -365,8 +318,8 @@ pub mod media_type {
     pub const TOMBSTONE: &str = "application/vnd.varve.tombstone+json";
     /// A score.
     pub const SCORE: &str = "application/vnd.varve.score+json";
-    /// Verdicts of a check.
-    pub const VERDICTS: &str = "application/vnd.varve.verdicts+json";
+    /// A check and its verdicts.
+    pub const CHECK: &str = "application/vnd.varve.check+json";
 }
 
 /// A fact could not be parsed.
@@ -390,7 +343,7 @@ impl Fact {
             media_type::HEAD => serde_json::from_slice(json).map(Self::Head),
             media_type::TOMBSTONE => serde_json::from_slice(json).map(Self::Tombstone),
             media_type::SCORE => serde_json::from_slice(json).map(Self::Score),
-            media_type::VERDICTS => serde_json::from_slice(json).map(Self::Verdicts),
+            media_type::CHECK => serde_json::from_slice(json).map(Self::Check),
             _ => return None,
         };
         Some(fact.map_err(|source| FactError { media_type: media_type.to_owned(), source }))
@@ -406,7 +359,7 @@ impl Fact {
             Self::Head(_) => media_type::HEAD,
             Self::Tombstone(_) => media_type::TOMBSTONE,
             Self::Score(_) => media_type::SCORE,
-            Self::Verdicts(_) => media_type::VERDICTS,
+            Self::Check(_) => media_type::CHECK,
         }
     }
 }
@@ -425,12 +378,11 @@ impl Manifest {
             author: self.author.clone(),
             time: self.time,
             run: self.run.clone(),
-            coverage: self.coverage,
+            coverage: self.coverage.clone(),
             inline: StateChanges::default(),
             changes: Vec::new(),
             plan: self.plan,
             expectations: self.expectations.clone(),
-            verdicts: self.verdicts,
         }
     }
 
@@ -444,7 +396,7 @@ impl Manifest {
             time: self.time,
             run: self.run.as_ref().map(|run| run.id),
             record,
-            coverage: self.coverage,
+            coverage: self.coverage.clone(),
         }
     }
 }
@@ -509,7 +461,6 @@ mod tests {
             changes: Vec::new(),
             plan: None,
             expectations: BTreeMap::new(),
-            verdicts: None,
         }
     }
 
@@ -535,16 +486,20 @@ mod tests {
     }
 
     #[test]
-    fn verdicts_with_unknown_fields_are_read_back() {
-        let json = br#"{"time":"2026-11-16T00:00:00Z","verdicts":[{"url":"http://e.org/","time":"2026-11-16T00:00:00Z",
-            "verdict":"ok","status":200,"expected":null,"got":null,"capture":null,"expectation":{"path":"/"},"later":1}]}"#;
-        let Some(Ok(Fact::Verdicts(verdicts))) = Fact::parse(media_type::VERDICTS, json) else {
-            panic!("these are verdicts");
+    fn a_check_with_unknown_fields_is_read_back() {
+        let run = "018f3c1e-0000-7000-8000-000000000001";
+        let json = format!(
+            r#"{{"run":"{run}","time":"2026-11-16T00:00:00Z","message":"m","verdicts":[{{"url":"http://e.org/",
+            "time":"2026-11-16T00:00:00Z","verdict":"ok","status":200,"expectation":{{"path":"/"}},"later":1}}]}}"#
+        );
+        let Some(Ok(Fact::Check(check))) = Fact::parse(media_type::CHECK, json.as_bytes()) else {
+            panic!("this is a check");
         };
-        assert_eq!(verdicts.verdicts[0].verdict, VerdictKind::Ok);
-        assert_eq!(verdicts.verdicts[0].detail.expectation["path"], "/");
-        let again = serde_json::to_vec(&verdicts).unwrap();
-        assert_eq!(Fact::parse(media_type::VERDICTS, &again).unwrap().unwrap(), Fact::Verdicts(verdicts));
+        assert_eq!(check.counts().ok, 1);
+        assert_eq!(check.verdicts[0].detail.expectation["path"], "/");
+        let again = serde_json::to_vec(&check).unwrap();
+        assert_eq!(Fact::parse(media_type::CHECK, &again).unwrap().unwrap(), Fact::Check(check));
+        assert_ne!(CheckRecord::check_id(&again), CheckRecord::check_id(json.as_bytes()));
     }
 
     #[test]

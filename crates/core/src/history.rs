@@ -17,14 +17,16 @@ use crate::headers::HeaderView;
 use crate::{BodyId, CaptureId, Moment, RecordId, RunId, VersionId};
 
 pub use coverage::{Coverage, CoverageScope};
-pub use page_state::{AbsenceKind, FoldedPresence, PageAbsence, PageState, Presence, PresenceFold};
+pub use page_state::{
+    AbsenceKind, FoldedPresence, PageAbsence, PageState, Presence, PresenceFold, StateCounts,
+};
 pub use query::{
-    CaptureFilter, ListCursor, TimeOrder, VersionFilter, VersionInfo, VersionTextMatcher, version_id_range,
+    CaptureFilter, ListCursor, TimeOrder, VersionFilter, VersionInfo, VersionTextMatcher, uuid_range,
 };
 pub use stored::{
-    Attribution, StoredDiff, StoredDiffInfo, StoredEvidenceLocation, StoredScore, StoredVerdict,
+    Attribution, StoredCheck, StoredDiff, StoredDiffInfo, StoredEvidenceLocation, StoredScore, StoredVerdict,
 };
-pub use verdict_kind::{UnknownVerdict, VerdictKind};
+pub use verdict_kind::{UnknownVerdict, VerdictCounts, VerdictKind};
 
 /// What one run or commit brought. Its state is that of its parent with these changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -22,11 +22,12 @@ pub mod moku_json;
 pub mod pattern;
 pub mod receipt;
 pub mod robots;
+pub mod search_index;
 pub mod secret;
 pub mod time;
 pub mod trap;
 pub mod url;
 pub mod writer_lock;
 
-pub use id::{BodyId, CaptureId, RecordId, RunId, SiloNo, UrlKey, VersionId, WorkerId};
+pub use id::{BodyId, CaptureId, CheckId, RecordId, RunId, SiloNo, UrlKey, VersionId, WorkerId};
 pub use time::Moment;

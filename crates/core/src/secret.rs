@@ -73,6 +73,12 @@ impl ShownUrl<'_> {
         self.user_info().is_some()
     }
 
+    /// Whether the text, a pattern of URLs, holds user information. A wildcard before the `@` is
+    /// none: `https://*@example.com/**` finds URLs that hold some.
+    pub fn pattern_has_user_info(&self) -> bool {
+        self.user_info().is_some_and(|(start, at)| !self.0[start..at].contains('*'))
+    }
+
     /// The start of the user information, and the position of the `@` after it.
     fn user_info(&self) -> Option<(usize, usize)> {
         let start = self.authority_start()?;
@@ -162,6 +168,14 @@ mod tests {
             ("", ""),
         ] {
             assert_eq!(ShownUrl(url).to_string(), shown);
+        }
+        for (pattern, has) in [
+            ("https://user:pw@example.com/**", true),
+            ("https://*@example.com/**", false),
+            ("**://**@2x.png", false),
+            ("**@2x.png", false),
+        ] {
+            assert_eq!(ShownUrl(pattern).pattern_has_user_info(), has, "{pattern}");
         }
         assert_eq!(format!("{:?}", ShownUrl("http://u:p@h/")), "\"http://[hidden]@h/\"");
     }

@@ -131,6 +131,7 @@ fn read(text: &str) -> Option<(DateTime<Utc>, TimePrecision)> {
     let (whole, precision) = match text.strip_suffix('Z').unwrap_or(&text) {
         month if month.len() == 7 => (format!("{month}-01T00:00:00"), TimePrecision::Month),
         day if day.len() == 10 => (format!("{day}T00:00:00"), TimePrecision::Day),
+        hour if hour.len() == 13 => (format!("{hour}:00:00"), TimePrecision::Hour),
         minute if minute.len() == 16 => (format!("{minute}:00"), TimePrecision::Minute),
         second => (second.to_owned(), of_fraction),
     };
@@ -186,6 +187,7 @@ mod tests {
         for text in ["2024-02-29T10:00", "2024-02-29 10:00", "2024-02-29T10:00Z"] {
             assert_eq!(end(text), "2024-02-29T10:00:59.999999Z", "{text}");
         }
+        assert_eq!(end("2024-02-29T10"), "2024-02-29T10:59:59.999999Z");
         assert_eq!(end("2024-02"), "2024-02-29T23:59:59.999999Z");
         assert!(Moment::parse_end("yesterday").is_err());
     }

@@ -171,7 +171,6 @@ pub(crate) fn make_version(
         message,
         author: state.settings.author.clone(),
         intent: environment.intent.clone(),
-        verdicts: None,
         coverage: Some(findings.coverage),
         changes: findings.changes,
     };

@@ -14,9 +14,6 @@ pub enum CrawlError {
     /// The archive could not be opened, read or written.
     #[error(transparent)]
     Repository(#[from] RepositoryError),
-    /// All versions were made by checks.
-    #[error("only checks have made versions here, and what one found is no promise for the next")]
-    OnlyChecks,
     /// A response was recorded as a failure, because it is not HTTP or is truncated.
     #[error("{kind}: {}", message.escape_debug())]
     RecordedAsFailure {

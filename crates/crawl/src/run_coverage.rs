@@ -80,7 +80,7 @@ impl EndedRun<'_> {
             Some(parent) => self.gone_pages(catalog, parent)?,
             None => Vec::new(),
         };
-        let coverage = Coverage { scope: self.scope(), complete, unchanged: 0 };
+        let coverage = Coverage { scope: self.scope(), complete, unchanged: 0, below: None };
         Ok(RunFindings { coverage, changes: StateChanges { gone, unreachable, ..StateChanges::default() } })
     }
 

@@ -27,8 +27,6 @@ pub struct NewRunVersion {
     pub author: Option<String>,
     /// The plan and the expectations in force.
     pub intent: KeptIntent,
-    /// The record of the verdicts of a check.
-    pub verdicts: Option<RecordId>,
     /// What it covers, if it is known.
     pub coverage: Option<Coverage>,
     /// What it says about pages that it did not capture.
@@ -84,10 +82,10 @@ pub fn version_of_run(history: &ArchiveHistoryWriter, new: NewRunVersion) -> Res
         changes: Vec::new(),
         plan: new.intent.plan,
         expectations: new.intent.expectations,
-        verdicts: new.verdicts,
     };
     let version = write_version(&history.into(), &manifest)?;
     history.move_head(parent, version)?;
+    history.update_search_index();
     Ok(RunVersion { version: Some(version), parent, captures })
 }
 

@@ -8,7 +8,7 @@ use varve_core::exchange::{Exchange, Timing};
 use varve_core::{RecordId, RunId};
 use varve_store::StoreError;
 use varve_store::exchange::{
-    ExchangeWriter, KeptExchange, KeptNonCapture, NewExchange, NewRenderings, RevisitOriginal,
+    ExchangeRun, ExchangeWriter, KeptExchange, KeptNonCapture, NewExchange, NewRenderings, RevisitOriginal,
 };
 use varve_warc::date::Date;
 use varve_warc::write::Packer;
@@ -23,15 +23,16 @@ pub struct RunRecord {
     pub described_by: Option<RecordId>,
 }
 
-/// Stores an exchange as part of a run. `unchanged` is the capture that a 304 refers to.
-pub fn store_exchange(
+/// Stores an exchange as evidence of a check. It becomes no capture.
+pub fn store_evidence(
     keeper: &ExchangeWriter<'_>,
     packer: &mut Packer,
     run: RunRecord,
     exchange: &Exchange,
-    unchanged: Option<RevisitOriginal>,
 ) -> Result<KeptExchange, StoreError> {
-    store_rendered(keeper, packer, run, exchange, unchanged, &NewRenderings::default())
+    let timing = timing_text(&exchange.timing);
+    let check = Some(ExchangeRun::Check(run.id));
+    keeper.keep(packer, &NewExchange { run: check, ..new_exchange(exchange, run, &timing)? })
 }
 
 /// Stores an exchange together with the renderings that a browser made of it.
@@ -80,7 +81,7 @@ fn new_exchange<'a>(
         trailers: &exchange.trailers,
         timing: Some(timing),
         truncated: exchange.truncated.map(|truncated| truncated.word()),
-        run: Some(run.id),
+        run: Some(ExchangeRun::Capture(run.id)),
         warcinfo: run.described_by,
         unchanged: None,
         non_capture_method: None,

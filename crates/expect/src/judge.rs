@@ -35,6 +35,21 @@ impl Follow {
     }
 }
 
+/// The verdict on where the redirects of a URL end. `end` is the last response.
+pub fn judge_redirect_end(end: &Observed) -> Verdict {
+    let url = || end.final_url.clone().unwrap_or_default();
+    if let Some(reason) = &end.dead_end {
+        return departs(Departure::DeadEnd { reason: reason.clone() });
+    }
+    if let Some(reason) = &end.error {
+        return Verdict::Unreachable(format!("redirects to {}: {reason}", url()));
+    }
+    match end.status {
+        Some(got @ 400..) => departs(Departure::RedirectEnd { url: url(), got }),
+        _ => Verdict::Ok,
+    }
+}
+
 /// Compares a response with its expectation.
 pub fn judge(expectation: &Expectation, observed: &Observed) -> Verdict {
     if expectation.has_category(DEPRECATED_CATEGORY) {
@@ -42,6 +57,9 @@ pub fn judge(expectation: &Expectation, observed: &Observed) -> Verdict {
     }
     if let Some(reason) = &observed.error {
         return Verdict::Unreachable(reason.clone());
+    }
+    if let Some(reason) = &observed.dead_end {
+        return departs(Departure::DeadEnd { reason: reason.clone() });
     }
     let Some(status) = observed.status else {
         return Verdict::Unreachable("there was no answer".to_owned());
@@ -78,7 +96,7 @@ fn unexpected_redirect(expectation: &Expectation, got: u16) -> Verdict {
     departs(Departure::Redirect { expected, got })
 }
 
-/// For a path alone, a redirect is accepted, and its target is not checked.
+/// For a path alone, a redirect is accepted. [`judge_redirect_end`] judges where it leads.
 fn accessible(observed: &Observed) -> Verdict {
     match observed.first_status() {
         Some(200..=399) => Verdict::Ok,
@@ -248,6 +266,21 @@ mod tests {
             says(&expected("a/b", &[]), &without),
             "changed: expected content type a/b; got no content type"
         );
+    }
+
+    #[test]
+    fn the_end_of_redirects_is_broken_by_an_error_or_a_loop() {
+        let end = |status| Observed { final_url: Some("http://e/x".into()), ..answer(status, "text/html") };
+        assert_eq!(judge_redirect_end(&end(200)), Verdict::Ok);
+        let gone = judge_redirect_end(&end(404));
+        assert_eq!(gone.kind().name(), "broken");
+        assert_eq!(gone.reason().unwrap(), "redirects to http://e/x, which answers HTTP 404");
+        let circle = Observed { dead_end: Some("the redirects go in a circle".into()), ..end(302) };
+        assert_eq!(judge_redirect_end(&circle).kind().name(), "broken");
+        assert_eq!(says(&fixed(5, 1), &circle), "broken: the redirects go in a circle");
+        let refused = Observed { error: Some("refused".into()), ..end(0) };
+        let refused = judge_redirect_end(&refused);
+        assert_eq!(refused, Verdict::Unreachable("redirects to http://e/x: refused".into()));
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub use database_error::UrlsError;
 pub use domain::Domain;
 pub use error::DomainFileError;
 pub use file::{DomainFile, LineEnd, Remark};
-pub use judge::{Follow, judge};
+pub use judge::{Follow, judge, judge_redirect_end};
 pub use observed::{Observed, Redirect};
 pub use path::{Target, TargetError, stored_path};
 pub use record::{CONTENT_TYPE_CHANGE_OK, DEPRECATED_CATEGORY, Expectation, REDIRECT_OK};

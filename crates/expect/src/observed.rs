@@ -22,6 +22,9 @@ pub struct Observed {
     pub final_url: Option<String>,
     /// Why there is no complete response.
     pub error: Option<String>,
+    /// Why the last redirect cannot be followed, although there is a response: it leads back, or to
+    /// no URL, or there are too many.
+    pub dead_end: Option<String>,
 }
 
 /// One redirect that was followed.

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `ok` | answered as expected |
 //! | `changed` | answered with other content, another type or another redirect than expected |
-//! | `broken` | answered with an error status (4xx or 5xx) where success was expected |
+//! | `broken` | answered with an error status (4xx or 5xx) where success was expected, or with redirects that end so or never |
 //! | `unreachable` | gave no complete response |
 //! | `skipped` | was not requested |
 
@@ -52,6 +52,25 @@ pub enum Departure {
         /// The location of the response.
         got: Option<String>,
     },
+    /// Redirects that end in an error status.
+    RedirectEnd {
+        /// The URL that they lead to.
+        url: String,
+        /// Its status.
+        got: u16,
+    },
+    /// Redirects that end nowhere, and why.
+    DeadEnd {
+        /// The reason.
+        reason: String,
+    },
+    /// A file that does not exist.
+    NoFile,
+    /// Fragments that name no element of the page.
+    Fragments {
+        /// The fragments, without `#`.
+        missing: Vec<String>,
+    },
     /// The media type.
     MediaType {
         /// The recorded type.
@@ -82,6 +101,9 @@ impl Departure {
             Self::Status { expected, .. } => (*expected).to_owned(),
             Self::Redirect { expected, .. } | Self::MediaType { expected, .. } => expected.clone(),
             Self::Location { expected, .. } => place(expected.as_deref()),
+            Self::RedirectEnd { .. } | Self::DeadEnd { .. } => "a redirect to a page".to_owned(),
+            Self::Fragments { missing } => anchors(missing),
+            Self::NoFile => "a file".to_owned(),
             Self::Length { expected, .. } => format!("{expected} bytes"),
             Self::Digest { expected, .. } => format!("sha256 {expected}"),
         }
@@ -94,6 +116,10 @@ impl Departure {
             Self::Redirect { got, .. } => redirect_type(*got),
             Self::MediaType { got, .. } => got.clone().unwrap_or_else(|| "no content type".to_owned()),
             Self::Location { got, .. } => place(got.as_deref()),
+            Self::RedirectEnd { url, got } => format!("HTTP {got} at {url}"),
+            Self::DeadEnd { reason } => reason.clone(),
+            Self::Fragments { .. } => "no such element".to_owned(),
+            Self::NoFile => "no such file".to_owned(),
             Self::Length { got, .. } => format!("{got} bytes"),
             Self::Digest { got, .. } => format!("sha256 {got}"),
         }
@@ -108,11 +134,21 @@ impl fmt::Display for Departure {
                 write!(formatter, "expected {expected}; got {got}")
             }
             Self::Location { .. } => write!(formatter, "moved from {expected} to {got}"),
+            Self::RedirectEnd { url, got } => {
+                write!(formatter, "redirects to {url}, which answers HTTP {got}")
+            }
+            Self::DeadEnd { reason } => write!(formatter, "{reason}"),
+            Self::Fragments { .. } => write!(formatter, "no element is named {expected}"),
+            Self::NoFile => write!(formatter, "there is no such file"),
             Self::MediaType { .. } => write!(formatter, "expected content type {expected}; got {got}"),
             Self::Length { .. } => write!(formatter, "content length changed from {expected} to {got}"),
             Self::Digest { .. } => write!(formatter, "content changed from {expected} to {got}"),
         }
     }
+}
+
+fn anchors(fragments: &[String]) -> String {
+    fragments.iter().map(|name| format!("`#{name}`")).collect::<Vec<_>>().join(" or ")
 }
 
 fn place(location: Option<&str>) -> String {
@@ -127,7 +163,16 @@ pub(crate) fn redirect_type(status: u16) -> String {
 impl Verdict {
     /// The verdict on a complete response that departs from its expectation in these ways.
     pub fn of(departures: Vec<Departure>) -> Self {
-        let is_error = |departure: &Departure| matches!(departure, Departure::Status { got: 400.., .. });
+        let is_error = |departure: &Departure| {
+            matches!(
+                departure,
+                Departure::Status { got: 400.., .. }
+                    | Departure::RedirectEnd { .. }
+                    | Departure::DeadEnd { .. }
+                    | Departure::Fragments { .. }
+                    | Departure::NoFile
+            )
+        };
         match departures.as_slice() {
             [] => Self::Ok,
             some if some.iter().any(is_error) => Self::Broken(departures),

@@ -70,11 +70,26 @@ CREATE TABLE IF NOT EXISTS varve_diff_attributions (
     created_at              INTEGER NOT NULL
 );
 
+CREATE TABLE IF NOT EXISTS varve_checks (
+    id          TEXT PRIMARY KEY,
+    run         TEXT NOT NULL,
+    time        INTEGER NOT NULL,
+    message     TEXT NOT NULL,
+    author      TEXT,
+    record      BLOB NOT NULL,
+    ok          INTEGER NOT NULL,
+    changed     INTEGER NOT NULL,
+    broken      INTEGER NOT NULL,
+    unreachable INTEGER NOT NULL,
+    skipped     INTEGER NOT NULL
+) WITHOUT ROWID;
+
 CREATE TABLE IF NOT EXISTS varve_verdicts (
-    url     TEXT NOT NULL,
-    time    INTEGER NOT NULL,
-    verdict TEXT NOT NULL,
-    status  INTEGER NOT NULL,
-    json    TEXT NOT NULL,
+    url      TEXT NOT NULL,
+    time     INTEGER NOT NULL,
+    verdict  TEXT NOT NULL,
+    status   INTEGER NOT NULL,
+    json     TEXT NOT NULL,
+    check_id TEXT NOT NULL,
     PRIMARY KEY (url, time)
 ) WITHOUT ROWID;

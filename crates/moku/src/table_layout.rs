@@ -36,6 +36,7 @@ impl TableLayout for MokuTables {
         time: "created_at",
     };
     const TAGS: TagTable = TagTable { table: "varve_tags", version: "version_id" };
+    const CHECKS: &'static str = "varve_checks";
     const VERDICTS: &'static str = "varve_verdicts";
     const STATE: &'static str = "varve_state";
     const SELECT_SCORES: &'static str =

@@ -11,9 +11,10 @@ use varve_core::history::{Capture, CaptureOwner, StoredDiff, Version, uuid_of};
 use varve_core::moku_json::escaped;
 use varve_core::{CaptureId, RecordId, RunId, VersionId};
 
+use crate::create_tables::MokuTables;
 use crate::{remove_version, schema, score};
 use varve_core::catalog::CatalogRow;
-use varve_sqlite::{SqlResult, UnlocatedError, execute};
+use varve_sqlite::{SqlResult, UnlocatedError, execute, store_check, store_verdict};
 
 /// Stores rows, in an open transaction.
 pub(crate) fn apply(connection: &Connection, rows: &mut dyn Iterator<Item = CatalogRow>) -> SqlResult<()> {
@@ -49,12 +50,8 @@ fn store(connection: &Connection, row: CatalogRow, waiting: &mut BTreeSet<Versio
         CatalogRow::GcDone(time) => schema::set_last_gc(connection, time),
         CatalogRow::Diff(row) => diff(connection, &row),
         CatalogRow::Score(row) => score::store_score(connection, &row),
-        CatalogRow::Verdict(row) => execute(
-            connection,
-            "INSERT OR REPLACE INTO varve_verdicts (url, time, verdict, status, json)
-             VALUES (?1, ?2, ?3, ?4, ?5)",
-            params![row.url, row.time.micros(), row.verdict.name(), row.status, row.json],
-        ),
+        CatalogRow::Check(row) => store_check::<MokuTables>(connection, &row),
+        CatalogRow::Verdict(row) => store_verdict::<MokuTables>(connection, &row),
         CatalogRow::ForgetVersion(id) => remove_version::remove_version(connection, &id),
         CatalogRow::ForgetDiffs(before) => remove_version::remove_diffs(connection, before),
         // A site has no silos.

@@ -4,14 +4,18 @@
 
 use encoding_rs::{Encoding, SHIFT_JIS, UTF_8, UTF_16LE, WINDOWS_1252};
 use proptest::prelude::*;
-use varve_page::rewrite::{HtmlRewrite, LinkRewriter, html};
+use varve_page::rewrite::{HtmlRewrite, LinkRewriter, ShownIn, html};
 
 fn rewrite(input: &[u8], encoding: &'static Encoding, first: Option<&str>) -> (Vec<u8>, &'static Encoding) {
     let to = |url: &str| format!("/W/{url}");
     let links = LinkRewriter::new("http://h/d/p.html", to).unwrap();
     let mut output = Vec::new();
-    let written =
-        html(input, HtmlRewrite { links, encoding, first: first.map(str::to_owned) }, &mut output).unwrap();
+    let written = html(
+        input,
+        HtmlRewrite { links, encoding, first: first.map(str::to_owned), shown_in: ShownIn::Replay },
+        &mut output,
+    )
+    .unwrap();
     (output, written)
 }
 

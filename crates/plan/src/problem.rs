@@ -200,9 +200,12 @@ impl Plan {
 
     fn look_for_user_info(&self, found: &mut BTreeSet<Problem>) {
         let roots = self.roots.iter().flat_map(|root| [&root.name, &root.url]);
-        let groups = self.groups.iter().flat_map(|group| [&group.name, &group.pattern]);
+        let names = self.groups.iter().map(|group| &group.name);
         let aliases = self.aliases.iter().flat_map(|alias| [&alias.source, &alias.target]);
-        let with_user_info = roots.chain(groups).chain(aliases).filter(|url| ShownUrl(url).has_user_info());
+        let urls = roots.chain(names).chain(aliases).filter(|url| ShownUrl(url).has_user_info());
+        let patterns = self.groups.iter().map(|group| &group.pattern);
+        let patterns = patterns.filter(|pattern| ShownUrl(pattern).pattern_has_user_info());
+        let with_user_info = urls.chain(patterns);
         found.extend(with_user_info.map(|url| Problem::UserInfo { url: url.clone() }));
     }
 

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use varve_core::RecordId;
-use varve_core::id::IdPrefix;
+use varve_core::id::{IdError, IdPrefix};
 use varve_store::audit::error_text;
 use varve_store::disk::LocalDisk;
 use varve_store::index::{IndexReader, IndexWriter};
@@ -196,14 +196,19 @@ pub fn without_brackets(text: &str) -> &str {
     text.strip_prefix('<').and_then(|text| text.strip_suffix('>')).unwrap_or(text)
 }
 
+/// The digits of a full or abbreviated id, as varve or AardWARC prints it: hexadecimal digits,
+/// after a URN or the prefix of an AardWARC store, which ends with `/`; with or without brackets.
+pub fn id_digits(text: &str) -> Result<String, IdError> {
+    let text = without_brackets(text.trim()).to_ascii_lowercase();
+    let digits = text.rsplit('/').next().unwrap_or_default();
+    digits.parse::<IdPrefix>().map(|prefix| prefix.to_string())
+}
+
 /// The record id that a full or abbreviated id names.
 pub fn resolve(store: &StoreReader, text: &str) -> Result<RecordId, RepositoryError> {
     let not_an_id = |source| RepositoryError::NotAnId { text: text.to_owned(), source };
-    let prefix: IdPrefix = without_brackets(text.trim()).to_ascii_lowercase().parse().map_err(not_an_id)?;
-    match store.resolve(&prefix.to_string())? {
-        Some(id) => Ok(id),
-        None => Err(RepositoryError::Absent { id: prefix.to_string() }),
-    }
+    let id = id_digits(text).map_err(not_an_id)?;
+    store.resolve(&id)?.ok_or(RepositoryError::Absent { id })
 }
 
 /// Reads and checks `varve.toml`.

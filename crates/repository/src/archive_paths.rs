@@ -140,6 +140,16 @@ impl ArchivePaths {
         self.cache_root().join(CATALOG_FILE)
     }
 
+    /// The index for full text search, which can be rebuilt from the silos.
+    pub fn search_index(&self) -> PathBuf {
+        self.cache_root().join(SEARCH_FILE)
+    }
+
+    /// Whether index and catalog are those in the archive's folder.
+    pub(crate) fn has_own_caches(&self) -> bool {
+        self.caches.is_none()
+    }
+
     /// The file that names the parent of the next version.
     pub fn head(&self) -> PathBuf {
         self.root.join("HEAD")
@@ -195,6 +205,9 @@ impl ArchivePaths {
 
 /// The name of the catalog.
 pub(crate) const CATALOG_FILE: &str = "catalog.db";
+
+/// The name of the search index.
+pub(crate) const SEARCH_FILE: &str = "search.db";
 
 /// The name of the temporary folder.
 pub const TEMPORARY_FOLDER: &str = "tmp";

@@ -7,15 +7,19 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use varve_catalog::{Catalog, CatalogRead, DatabasePath, FrontierStore, SqliteCatalog, SqliteFrontierStore};
+use varve_catalog::{
+    Catalog, CatalogError, CatalogRead, DatabasePath, FrontierStore, SqliteCatalog, SqliteFrontierStore,
+    SqliteSearchIndex,
+};
 use varve_core::head_store::HeadStore;
+use varve_core::search_index::{SearchIndex, SearchIndexRead};
 use varve_core::writer_lock::WriterLock;
 use varve_file::RootedFiles;
 use varve_store::lock::FileLock;
 use varve_store::silo::SiloFiles;
 use varve_store::steps::step;
 
-use crate::archive_paths::{ArchivePaths, CATALOG_FILE, LOCK_FILE, TEMPORARY_FOLDER};
+use crate::archive_paths::{ArchivePaths, CATALOG_FILE, LOCK_FILE, SEARCH_FILE, TEMPORARY_FOLDER};
 use crate::error::RepositoryError;
 use crate::head_file::FileHead;
 use crate::settings::{ArchiveSettings, SettingsError};
@@ -155,6 +159,44 @@ impl Backends {
     fn remove_catalog_log(&self) -> Result<(), RepositoryError> {
         let log = |ending| self.layout.root().join(format!("{CATALOG_FILE}{ending}"));
         ["-wal", "-shm"].iter().try_for_each(|ending| self.remove_file(&log(ending)))
+    }
+
+    /// Opens the search index for reading. `None` if there is none.
+    pub fn read_search_index(&self) -> Result<Option<Box<dyn SearchIndexRead>>, RepositoryError> {
+        let path = self.layout.search_index();
+        if self.layout.cache_files().entry(&path).map_err(RepositoryError::read(&path))?.is_none() {
+            return Ok(None);
+        }
+        Ok(Some(Box::new(SqliteSearchIndex::open_to_read(&path)?)))
+    }
+
+    /// Opens the search index for writing, and creates it if there is none.
+    pub fn write_search_index(&self) -> Result<Box<dyn SearchIndex>, RepositoryError> {
+        step("open the search index", &self.layout.search_index());
+        Ok(Box::new(SqliteSearchIndex::open_to_write(&self.layout.search_index())?))
+    }
+
+    /// Removes the search index, with all text in it. It can be rebuilt from the silos.
+    pub fn remove_search_index(&self) -> Result<(), RepositoryError> {
+        let path = self.layout.search_index();
+        for ending in ["-wal", "-shm", ""] {
+            let path = path.with_file_name(format!("{SEARCH_FILE}{ending}"));
+            step("remove", &path);
+            self.layout.cache_files().remove(&path).map_err(RepositoryError::write(&path))?;
+        }
+        Ok(())
+    }
+
+    /// Whether an error means that a cache is damaged or has another format, so that it must be made
+    /// again.
+    pub(crate) fn is_unusable_cache(error: &CatalogError) -> bool {
+        matches!(
+            error,
+            CatalogError::Damaged { .. }
+                | CatalogError::Foreign { .. }
+                | CatalogError::Older { .. }
+                | CatalogError::Database { .. }
+        )
     }
 
     fn remove_file(&self, path: &Path) -> Result<(), RepositoryError> {

@@ -12,6 +12,7 @@ use varve_core::secret::ShownUrl;
 use varve_core::writer_lock::LockError;
 use varve_core::{RecordId, VersionId};
 use varve_plan::PlanError;
+use varve_search::TextRecordError;
 use varve_store::StoreError;
 use varve_store::aardwarc::AardwarcError;
 
@@ -84,6 +85,9 @@ pub enum RepositoryError {
     /// A catalog operation failed.
     #[error(transparent)]
     Catalog(#[from] CatalogError),
+    /// A record of the search index cannot be read.
+    #[error(transparent)]
+    TextRecord(#[from] TextRecordError),
     /// A body could not be read or stored.
     #[error(transparent)]
     Body(#[from] BodyError),
@@ -180,6 +184,20 @@ pub enum RepositoryError {
     NotByTime {
         /// The text that the user gave.
         text: String,
+    },
+    /// No check has this id.
+    #[error("there is no check `{}`", text.escape_debug())]
+    NoCheck {
+        /// The text that the user gave.
+        text: String,
+    },
+    /// Several check ids begin with this prefix.
+    #[error("{count} or more checks begin with `{text}`")]
+    AmbiguousCheck {
+        /// The text that the user gave.
+        text: String,
+        /// The number of matches found.
+        count: usize,
     },
     /// Several version ids begin with this prefix.
     #[error("{count} or more versions begin with `{text}`")]

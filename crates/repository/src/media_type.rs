@@ -69,6 +69,34 @@ pub fn of_name(path: &Path) -> &'static str {
     }
 }
 
+/// The usual extension of files of a media type, which is given without parameters.
+pub fn ending_of(media_type: &str) -> Option<&'static str> {
+    /// Types with several extensions, or with names that the table does not have.
+    const USUAL_ENDINGS: [(&str, &str); 12] = [
+        ("application/javascript", "js"),
+        ("application/x-javascript", "js"),
+        ("application/xhtml+xml", "xhtml"),
+        ("font/woff", "woff"),
+        ("image/jpeg", "jpg"),
+        ("image/svg+xml", "svg"),
+        ("image/tiff", "tiff"),
+        ("image/x-icon", "ico"),
+        ("text/html", "html"),
+        ("text/javascript", "js"),
+        ("text/xml", "xml"),
+        ("video/webm", "webm"),
+    ];
+    if let Ok(found) = USUAL_ENDINGS.binary_search_by_key(&media_type, |(known, _)| known) {
+        return Some(USUAL_ENDINGS[found].1);
+    }
+    let known = BY_ENDING.iter().find(|(_, known)| *known == media_type).map(|(ending, _)| *ending);
+    known.or_else(|| match media_type.rsplit_once('+')?.1 {
+        "json" => Some("json"),
+        "xml" => Some("xml"),
+        _ => None,
+    })
+}
+
 /// Whether the text is a media type, with or without parameters (RFC 9110, 8.3.1).
 pub fn is_media_type(text: &str) -> bool {
     let (essence, _) = text.split_once(';').unwrap_or((text, ""));
@@ -93,6 +121,23 @@ mod tests {
         assert_eq!(of_name(Path::new("a/tree.avif")), "image/avif");
         assert_eq!(of_name(Path::new("html")), OCTET_STREAM);
         assert_eq!(of_name(Path::new("x.unheard-of")), OCTET_STREAM);
+    }
+
+    #[test]
+    fn a_type_has_its_usual_ending() {
+        for (media_type, ending) in [
+            ("text/html", Some("html")),
+            ("image/jpeg", Some("jpg")),
+            ("text/css", Some("css")),
+            ("application/rss+xml", Some("xml")),
+            ("application/ld+json", Some("json")),
+            ("application/octet-stream", None),
+            ("", None),
+        ] {
+            assert_eq!(ending_of(media_type), ending, "{media_type}");
+        }
+        let is_usual = |ending: &str| ending_of(of_name(Path::new(&format!("x.{ending}")))).is_some();
+        assert!(BY_ENDING.iter().all(|(ending, _)| is_usual(ending)));
     }
 
     #[test]

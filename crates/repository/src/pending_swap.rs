@@ -93,6 +93,8 @@ pub fn finish_pending_swap(backends: &Backends) -> Result<(), RepositoryError> {
         backends.remove_catalog()?;
         backends.head().clear()?;
     }
+    // It holds text that the new silos may not have.
+    backends.remove_search_index()?;
     disk.sync_folder(layout.root()).map_err(write_failure)?;
     disk.remove(&marker).map_err(write_failure)?;
     disk.sync_folder(&layout.silos()).map_err(write_failure)

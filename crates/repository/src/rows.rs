@@ -6,13 +6,15 @@
 use serde::Deserialize;
 use varve_catalog::{CatalogRow, Removal};
 use varve_core::fact::{
-    AdoptedPages, Fact, FactError, HeadMoved, Manifest, ManifestPage, StateChanges, TagSet, UrlVerdict,
-    media_type,
+    AdoptedPages, CheckRecord, Fact, FactError, HeadMoved, Manifest, ManifestPage, StateChanges, TagSet,
+    UrlVerdict, media_type,
 };
 use varve_core::headers::{HeaderView, Redaction};
-use varve_core::history::{AbsenceKind, Capture, CaptureOwner, PageAbsence, StoredScore, StoredVerdict};
+use varve_core::history::{
+    AbsenceKind, Capture, CaptureOwner, PageAbsence, StoredCheck, StoredScore, StoredVerdict,
+};
 use varve_core::receipt::Receipt;
-use varve_core::{Moment, RecordId, VersionId};
+use varve_core::{CheckId, Moment, RecordId, VersionId};
 use varve_store::exchange::ScannedRecord;
 
 use crate::error::{RepositoryError, UnreadableFact};
@@ -73,6 +75,10 @@ impl<'a> RowMaker<'a> {
                 None => Ok(None),
                 Some(Ok(Fact::Changes(_))) => self.pending.add(*record, json).map(|()| None),
                 Some(Ok(Fact::Version(manifest))) => self.version_rows(*record, json, &manifest, emit),
+                Some(Ok(Fact::Check(check))) => {
+                    let id = CheckRecord::check_id(json);
+                    rows_of_check((id, *record), &check).try_for_each(emit).map(|()| None)
+                }
                 Some(fact) => {
                     let rows = fact.and_then(|fact| rows_of_fact(*record, &fact));
                     match rows {
@@ -148,7 +154,20 @@ fn rows_of_changes(
     pages.chain(gone).chain(failed)
 }
 
-/// The row of a capture. `None` if it belongs to no run.
+/// The rows of a check and its verdicts.
+pub fn rows_of_check(
+    (id, record): (CheckId, RecordId),
+    check: &CheckRecord,
+) -> impl Iterator<Item = CatalogRow> + '_ {
+    let CheckRecord { run, time, message, author, .. } = check;
+    let (message, author) = (message.clone(), author.clone());
+    let counts = check.counts();
+    let row = StoredCheck { id, run: *run, time: *time, message, author, record, counts };
+    let verdicts = check.verdicts.iter().map(move |verdict| row_of_verdict(id, verdict));
+    std::iter::once(CatalogRow::Check(Box::new(row))).chain(verdicts)
+}
+
+/// The row of a capture. `None` if it belongs to no run, as the evidence of a check.
 pub fn row_of_receipt(receipt: &Receipt, redaction: Redaction) -> Option<CatalogRow> {
     let belongs = CaptureOwner::Run(receipt.run?);
     let capture = Capture {
@@ -167,10 +186,11 @@ pub fn row_of_receipt(receipt: &Receipt, redaction: Redaction) -> Option<Catalog
     Some(CatalogRow::Capture(Box::new(capture)))
 }
 
-/// The rows of a fact. Those of a version need other records: see [`RowMaker`].
+/// The rows of a fact. Those of a version need other records, and those of a check its bytes: see
+/// [`RowMaker`].
 pub fn rows_of_fact(record: RecordId, fact: &Fact) -> Result<Vec<CatalogRow>, FactError> {
     Ok(match fact {
-        Fact::Version(_) | Fact::Changes(_) => Vec::new(),
+        Fact::Version(_) | Fact::Changes(_) | Fact::Check(_) => Vec::new(),
         Fact::Adopted(adopted) => {
             let AdoptedPages { version, time, changes, .. } = &**adopted;
             rows_of_changes(*version, *time, changes).collect()
@@ -179,7 +199,6 @@ pub fn rows_of_fact(record: RecordId, fact: &Fact) -> Result<Vec<CatalogRow>, Fa
             vec![CatalogRow::Tag { name: name.clone(), version: *version, time: *time }]
         }
         Fact::Head(HeadMoved { version, .. }) => vec![CatalogRow::Head(*version)],
-        Fact::Verdicts(verdicts) => verdicts.verdicts.iter().map(row_of_verdict).collect(),
         Fact::Score(score) => vec![CatalogRow::Score(Box::new(row_of_score(score)?))],
         Fact::Tombstone(tombstone) => {
             vec![CatalogRow::Removal(Box::new(Removal {
@@ -197,8 +216,9 @@ pub fn row_of_score(fact: &serde_json::Value) -> Result<StoredScore, FactError> 
     StoredScore::deserialize(fact).map_err(|source| FactError { media_type, source })
 }
 
-fn row_of_verdict(verdict: &UrlVerdict) -> CatalogRow {
+fn row_of_verdict(check: CheckId, verdict: &UrlVerdict) -> CatalogRow {
     CatalogRow::Verdict(StoredVerdict {
+        check,
         url: verdict.url.clone(),
         time: verdict.time,
         verdict: verdict.verdict,

@@ -21,7 +21,7 @@
 //! up to 100, unless nothing moved.
 
 use crate::evidence::{EvidenceLocation, LocationKind};
-use crate::rule::RuleId;
+use crate::rule_id::RuleId;
 use crate::{HardeningCredit, PageScore};
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -1,6 +1,6 @@
 //! The public name and the severity of a change. `changes` finds the changes.
 
-use crate::rule::{ChangeKind, ExposureSeverity};
+use crate::rule_id::{ChangeKind, ExposureSeverity};
 use crate::surface::{OutboundElement, OutboundKind};
 
 /// The public name of a change.

@@ -7,12 +7,12 @@
 //! those of an existing one.
 
 use crate::change_kind::{public_kind, reach_change, severity};
+use crate::detectors::{form_location, form_rule, input_location, input_rule, reach_location};
 use crate::evidence::{EvidenceLocation, LocationKind};
 use crate::form_pairs::{forms_by_key, pair_moved};
-use crate::measure::{form_location, form_rule, input_location, input_rule, reach_location};
-use crate::pack::RulePack;
 use crate::policy::{self, CSP_HEADER, HSTS_HEADER};
-use crate::rule::{ChangeKind, ExposureSeverity, RuleId};
+use crate::rule_id::{ChangeKind, ExposureSeverity, RuleId};
+use crate::rule_pack::RulePack;
 use crate::sentence::{fill_change, printable};
 use crate::surface::{
     AttackSurface, FormInput, OutboundElement, OutboundKind, PageCookie, PageForm, PageFrame, PageScript,

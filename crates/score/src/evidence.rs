@@ -4,7 +4,7 @@
 //! that points add up. Forms, password inputs and missing flags of cookies have one piece of
 //! evidence each; scripts, hidden inputs and parameters have one piece with many places.
 
-use crate::rule::{ExposureSeverity, RuleCategory, RuleId};
+use crate::rule_id::{ExposureSeverity, RuleCategory, RuleId};
 use crate::surface::{ElementPlace, told};
 use serde::Serialize;
 

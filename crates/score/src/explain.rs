@@ -7,7 +7,7 @@ use crate::PageScore;
 use crate::attribution::{EvidenceRef, PagePair, ScoreMovement, ScoreShare, ShareCause, exceeds};
 use crate::changes::SurfaceChange;
 use crate::evidence::ExposureEvidence;
-use crate::pack::RulePack;
+use crate::rule_pack::RulePack;
 use crate::security::SecurityDiff;
 use crate::sentence::{fill_sentence, printable};
 

@@ -24,17 +24,17 @@ pub mod attribution;
 mod change_kind;
 mod changes;
 mod cookie;
+mod detectors;
 mod evidence;
 mod explain;
 mod form_pairs;
 mod imports;
 mod json;
-mod measure;
-mod pack;
 mod policy;
 mod reach;
 pub mod rows;
-mod rule;
+mod rule_id;
+mod rule_pack;
 mod scan;
 pub mod security;
 mod selectors;
@@ -46,11 +46,11 @@ mod tokens;
 pub use changes::SurfaceChange;
 pub use evidence::{EvidenceLocation, ExposureEvidence, LocationKind, MAX_EVIDENCE_LOCATIONS};
 pub use explain::{explain, explain_change, explain_makers, explain_others, explain_security};
-pub use pack::{
+pub use policy::HardeningCredit;
+pub use rule_id::{ChangeKind, ExposureSeverity, RuleCategory, RuleId};
+pub use rule_pack::{
     ChangeRule, PolicyDirective, ProtectingHeader, RulePack, RulePackError, RuleWords, Saturation, ScoreRule,
 };
-pub use policy::HardeningCredit;
-pub use rule::{ChangeKind, ExposureSeverity, RuleCategory, RuleId};
 pub use surface::{
     AttackSurface, ElementPlace, FormInput, InlineHandler, InsecureElement, OutboundElement, OutboundKind,
     PageCookie, PageForm, PageFrame, PageScript, RequestParameter,
@@ -131,7 +131,7 @@ pub struct PageScore {
 /// Scores a page.
 pub fn score(page: &ScoredPage<'_>, pack: &RulePack, limits: &ScoreLimits) -> PageScore {
     let surface = scan::collect(page, limits);
-    let mut measured = measure::measure(pack, &surface, page.headers);
+    let mut measured = detectors::measure(pack, &surface, page.headers);
     for location in measured.evidence.iter_mut().flat_map(|evidence| &mut evidence.locations) {
         page.file_path.clone_into(&mut location.file_path);
         page.snapshot_id.clone_into(&mut location.snapshot_id);

@@ -4,8 +4,8 @@
 //! several policies, all are in force, and the strictest form of each directive counts,
 //! independently of the order of headers.
 
-use crate::pack::RulePack;
-use crate::rule::RuleId;
+use crate::rule_id::RuleId;
+use crate::rule_pack::RulePack;
 use varve_core::headers::HeaderView;
 
 /// The header of the policy.

@@ -6,7 +6,7 @@
 //! need the body are unknown.
 
 use crate::changes::{ComparedParts, SurfaceChange, changes};
-use crate::pack::RulePack;
+use crate::rule_pack::RulePack;
 use crate::surface::AttackSurface;
 use crate::{PageScore, RuleCategory, RuleId};
 use serde::Serialize;

@@ -16,6 +16,7 @@
 //! | response bodies, streamed on demand | `body.rs` |
 
 mod app_state;
+mod archive_failure;
 mod blocking;
 mod body;
 mod cdx;

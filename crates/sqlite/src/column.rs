@@ -8,7 +8,7 @@ use rusqlite::Row;
 use rusqlite::types::Value;
 use uuid::Uuid;
 use varve_core::id::IdError;
-use varve_core::{BodyId, CaptureId, Moment, RecordId, RunId, VersionId};
+use varve_core::{BodyId, CaptureId, CheckId, Moment, RecordId, RunId, VersionId};
 
 use crate::{SqlResult, UnlocatedError};
 
@@ -39,6 +39,7 @@ blob_ids! {
     BodyId: BodyId::new;
     RecordId: RecordId::new;
     CaptureId: |bytes| CaptureId::new(Uuid::from_bytes(bytes));
+    CheckId: |bytes| CheckId::new(Uuid::from_bytes(bytes));
     RunId: |bytes| RunId::new(Uuid::from_bytes(bytes));
     VersionId: |bytes| VersionId::new(Uuid::from_bytes(bytes));
 }

@@ -30,6 +30,7 @@ pub use table_catalog::TableCatalog;
 pub use table_layout::{
     BatchEffect, CaptureTables, DiffTable, RemovalTables, TableLayout, TagTable, VersionTable, WriteCache,
 };
+pub use verdicts::{store_check, store_verdict};
 
 /// The result of a function over a connection, which does not know the path of its database.
 pub type SqlResult<T> = Result<T, UnlocatedError>;

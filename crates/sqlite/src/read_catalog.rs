@@ -2,10 +2,10 @@
 
 use varve_core::catalog::{CatalogRead, CatalogResult, Removal, UrlMatch};
 use varve_core::history::{
-    Capture, CaptureFilter, ListCursor, PageAbsence, PageState, StoredDiff, StoredDiffInfo, StoredScore,
-    StoredVerdict, TimeOrder, VersionFilter, VersionInfo, VersionTag,
+    Capture, CaptureFilter, ListCursor, PageAbsence, PageState, StateCounts, StoredCheck, StoredDiff,
+    StoredDiffInfo, StoredScore, StoredVerdict, TimeOrder, VersionFilter, VersionInfo, VersionTag,
 };
-use varve_core::{BodyId, Moment, RecordId, RunId, VersionId};
+use varve_core::{BodyId, CheckId, Moment, RecordId, RunId, VersionId};
 
 use crate::table_layout::TableLayout;
 use crate::{TableCatalog, read_annotations, verdicts, versions};
@@ -76,15 +76,24 @@ impl<L: TableLayout> CatalogRead for TableCatalog<L> {
         self.query(|connection| L::states_of(connection, version, urls, matching))
     }
 
-    fn pages_in_state(&self, version: &VersionId) -> CatalogResult<u64> {
-        self.query(|connection| match L::pages_in_state(connection, version)? {
-            Some(pages) => Ok(pages),
-            None => Ok(versions::version::<L>(connection, version)?.map_or(0, |info| info.captures)),
+    fn state_counts(&self, version: &VersionId) -> CatalogResult<StateCounts> {
+        self.query(|connection| match L::state_counts(connection, version)? {
+            Some(counts) => Ok(counts),
+            None => {
+                let info = versions::version::<L>(connection, version)?;
+                let present = info.map_or(0, |info| info.captures);
+                Ok(StateCounts { present, ..StateCounts::default() })
+            }
         })
     }
 
-    fn paths_that_differ(&self, base: &VersionId, head: &VersionId) -> CatalogResult<Option<Vec<String>>> {
-        self.query(|connection| L::paths_that_differ(connection, base, head))
+    fn each_page_that_differs(
+        &self,
+        base: &VersionId,
+        head: &VersionId,
+        each: &mut dyn FnMut(&str, &str),
+    ) -> CatalogResult<bool> {
+        self.query(|connection| L::each_page_that_differs(connection, base, head, each))
     }
 
     fn captures_of(
@@ -171,12 +180,24 @@ impl<L: TableLayout> CatalogRead for TableCatalog<L> {
         self.query(|connection| read_annotations::scores::<L>(connection, version))
     }
 
+    fn checks(&self, cursor: ListCursor<CheckId>) -> CatalogResult<Vec<StoredCheck>> {
+        self.query(|connection| verdicts::checks::<L>(connection, cursor))
+    }
+
+    fn check(&self, id: &CheckId) -> CatalogResult<Option<StoredCheck>> {
+        self.query(|connection| verdicts::check::<L>(connection, id))
+    }
+
+    fn checks_beginning(&self, prefix: &str, limit: usize) -> CatalogResult<Vec<CheckId>> {
+        self.query(|connection| verdicts::checks_beginning::<L>(connection, prefix, limit))
+    }
+
     fn verdicts_of(&self, url: &str, limit: usize) -> CatalogResult<Vec<StoredVerdict>> {
-        self.query(|connection| verdicts::verdicts_of(connection, L::VERDICTS, url, limit))
+        self.query(|connection| verdicts::verdicts_of::<L>(connection, url, limit))
     }
 
     fn last_verdicts(&self, cursor: ListCursor<&str>) -> CatalogResult<Vec<StoredVerdict>> {
-        self.query(|connection| verdicts::last_verdicts(connection, L::VERDICTS, cursor))
+        self.query(|connection| verdicts::last_verdicts::<L>(connection, cursor))
     }
 
     fn removals_of(&self, record: &RecordId) -> CatalogResult<Vec<Removal>> {

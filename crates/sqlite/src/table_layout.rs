@@ -7,7 +7,7 @@
 use rusqlite::{Connection, Row};
 use varve_core::catalog::{CatalogResult, CatalogRow, Removal, UrlMatch};
 use varve_core::history::{
-    Capture, CaptureFilter, ListCursor, PageAbsence, PageState, StoredScore, TimeOrder,
+    Capture, CaptureFilter, ListCursor, PageAbsence, PageState, StateCounts, StoredScore, TimeOrder,
 };
 use varve_core::{BodyId, RecordId, VersionId};
 
@@ -99,6 +99,8 @@ pub trait TableLayout: CaptureTables + RemovalTables + 'static {
     const DIFFS: DiffTable;
     /// The tags.
     const TAGS: TagTable;
+    /// The table of checks.
+    const CHECKS: &'static str;
     /// The table of verdicts.
     const VERDICTS: &'static str;
     /// The table of single values, with columns `key` and `value`.
@@ -199,17 +201,19 @@ pub trait CaptureTables {
     }
 
     /// The number of pages in the state of a version; `None` if it is that of its captures.
-    fn pages_in_state(_connection: &Connection, _version: &VersionId) -> SqlResult<Option<u64>> {
+    fn state_counts(_connection: &Connection, _version: &VersionId) -> SqlResult<Option<StateCounts>> {
         Ok(None)
     }
 
-    /// The paths at which the states of two versions may differ.
-    fn paths_that_differ(
+    /// Calls `each` with the path and the URL of every page in which the states of two versions
+    /// may differ. Returns false if that costs more than to read both.
+    fn each_page_that_differs(
         _connection: &Connection,
         _base: &VersionId,
         _head: &VersionId,
-    ) -> SqlResult<Option<Vec<String>>> {
-        Ok(None)
+        _each: &mut dyn FnMut(&str, &str),
+    ) -> SqlResult<bool> {
+        Ok(false)
     }
 
     /// The captures of several URLs, in one list.

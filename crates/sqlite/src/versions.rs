@@ -1,7 +1,7 @@
 //! Reads versions, in any layout.
 
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
-use varve_core::history::{Coverage, ListCursor, Version, VersionFilter, VersionInfo, version_id_range};
+use varve_core::history::{Coverage, ListCursor, Version, VersionFilter, VersionInfo, uuid_range};
 use varve_core::{RunId, VersionId};
 
 use crate::column::blob_id;
@@ -41,9 +41,10 @@ pub(crate) fn beginning<L: TableLayout>(
     prefix: &str,
     limit: usize,
 ) -> SqlResult<Vec<VersionId>> {
-    let Some((first, last)) = version_id_range(prefix) else { return Ok(Vec::new()) };
+    let Some((first, last)) = uuid_range(prefix) else { return Ok(Vec::new()) };
     let VersionTable { table, .. } = L::VERSIONS;
     let sql = format!("SELECT v.id FROM {table} AS v WHERE v.id BETWEEN ?1 AND ?2 ORDER BY v.id LIMIT ?3");
+    let (first, last) = (VersionId::new(first), VersionId::new(last));
     let (first, last) = (L::ID_FORM.value(&first), L::ID_FORM.value(&last));
     ids::<L>(connection, &sql, params![first, last, sql_limit(limit)])
 }

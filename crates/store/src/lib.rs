@@ -9,7 +9,7 @@
 //! [`medium`].
 //!
 //! Modules depend on each other in one direction: `disk`, `medium` and `index` at the bottom, then
-//! `record` and `silo`, then `reader`, then `silo_chain` and `writer`, and on top of both `exchange`,
+//! `record` and `silo`, then `reader`, then `verify_silo_chain` and `writer`, and on top of both `exchange`,
 //! `body`, `audit`, `rebuild`, `purge` and `aardwarc`.
 
 pub mod aardwarc;
@@ -28,15 +28,15 @@ pub mod rebuild;
 pub mod record;
 mod settings;
 pub mod silo;
-mod silo_chain;
 pub mod steps;
+mod verify_silo_chain;
 mod writer;
 
 pub use error::StoreError;
-pub use reader::{LocatedRecord, Object, ObjectReader, StoreReader};
+pub use reader::{LocatedRecord, MIN_LOOKUP_DIGITS, Object, ObjectReader, StoreReader};
 pub use settings::StoreSettings;
 pub use silo::describes_silo;
-pub use silo_chain::ChainBreak;
+pub use verify_silo_chain::ChainBreak;
 pub use writer::{
     BufferedObject, KeptRecord, MAX_BUFFERED_BYTES, NewObject, StoreRecovery, StoreWriter, StoredObject,
     Ticket,

@@ -20,7 +20,7 @@ use crate::silo::{
     SiloError, SiloFile, SiloFiles, SiloListing, SiloWalk, UnreadSiloFile, WalkedRecords, missing_ranges,
     next_number, walk,
 };
-use crate::silo_chain::{ChainBreak, check_description, check_digest};
+use crate::verify_silo_chain::{ChainBreak, check_description, check_digest};
 use crate::writer::recover::{LastSiloState, save_cut_tail, trim_last_silo};
 use crate::writer::segments;
 

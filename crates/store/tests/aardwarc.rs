@@ -7,7 +7,7 @@ use std::io::Read;
 
 use varve_store::aardwarc::{Aardwarc, AardwarcError, AardwarcStore, audit, is_store};
 use varve_store::audit::AuditKind;
-use varve_testkit::aardwarc::{AardwarcMaker, id_of, metadata, resource, sha256};
+use varve_testkit::aardwarc::{AardwarcIndexFile, AardwarcMaker, id_of, metadata, resource, sha256};
 use varve_warc::digest::Algorithm;
 
 #[test]
@@ -41,7 +41,8 @@ fn every_object_comes_out_as_it_went_in() {
             })
             .expect("read");
         assert_eq!(seen, expected.len(), "{name}");
-        let in_place = AardwarcStore::open(&folder.join(name), &|_| {}).expect("read").expect("a store");
+        let in_place =
+            AardwarcStore::open(&folder.join(name), Box::new(|_| {})).expect("read").expect("a store");
         assert!(in_place.findings().is_empty());
         for (id, (sha256, length, _, _)) in &expected {
             let digits = id.rsplit('/').next().expect("digits");
@@ -54,6 +55,7 @@ fn every_object_comes_out_as_it_went_in() {
             object.read_range(start, end).expect("sound").read_to_end(&mut part).expect("read");
             assert!(part == bytes[start as usize..end as usize], "{id}");
         }
+        assert!(!in_place.has_read_silos(), "the index of `{name}` finds every object");
     }
 }
 
@@ -93,7 +95,7 @@ fn made() -> Made {
 }
 
 fn in_place(made: &Made) -> AardwarcStore {
-    AardwarcStore::open(made.root.path(), &|_| {}).expect("read").expect("a store")
+    AardwarcStore::open(made.root.path(), Box::new(|_| {})).expect("read").expect("a store")
 }
 
 fn bytes_of(store: &AardwarcStore, digits: &str) -> Vec<u8> {
@@ -121,6 +123,44 @@ fn objects_are_found_where_they_are() {
     let wanted =
         [made.small.clone(), FORCED.to_owned(), "0".repeat(32), sha256(b"last"), made.small[..8].to_owned()];
     assert_eq!(store.have(&wanted).expect("read"), [true, true, false, true, false]);
+}
+
+#[test]
+fn the_index_finds_what_it_has_and_the_silos_the_rest() {
+    for kind in [AardwarcIndexFile::Appendix, AardwarcIndexFile::Sorted] {
+        let made = made();
+        made.maker.write_index(kind);
+        let store = in_place(&made);
+        assert_eq!(bytes_of(&store, &made.small), b"small");
+        assert_eq!(bytes_of(&store, &made.small[..4]), b"small", "by its beginning");
+        assert!(bytes_of(&store, &made.large) == made.content, "in segments");
+        let wanted = [sha256(b"last"), FORCED.to_owned(), made.small.clone(), made.small.clone()];
+        assert_eq!(store.have(&wanted).expect("read"), [true; 4]);
+        assert!(!store.has_read_silos(), "{kind:?}");
+        assert!(store.object(&"f".repeat(32)).expect("read").is_none());
+        assert!(store.has_read_silos(), "an absent id is looked for in the silos");
+        assert_eq!(store.have(&["0".repeat(32), FORCED.to_owned()]).expect("read"), [false, true]);
+    }
+}
+
+#[test]
+fn objects_in_swapped_silos_or_behind_the_index_are_found() {
+    let mut made = made();
+    made.maker.write_index(AardwarcIndexFile::Sorted);
+    made.maker.add_silo(&[resource(b"later")]);
+    assert_eq!(bytes_of(&in_place(&made), &id_of(b"later")), b"later", "not in the index");
+    let (one, other, aside) = (made.maker.silo(0), made.maker.silo(2), made.root.path().join("aside"));
+    for (from, to) in [(&one, &aside), (&other, &one), (&aside, &other)] {
+        std::fs::rename(from, to).expect("renamed");
+    }
+    assert_eq!(bytes_of(&in_place(&made), &made.small), b"small", "in another silo than the index says");
+    assert!(bytes_of(&in_place(&made), &made.large) == made.content);
+    let index = made.root.path().join("silos/index.sorted");
+    let whole = std::fs::read(&index).expect("an index");
+    for length in (0..whole.len()).step_by(7) {
+        std::fs::write(&index, &whole[..length]).expect("written");
+        assert_eq!(bytes_of(&in_place(&made), &id_of(b"last")), b"last", "an index of {length} bytes");
+    }
 }
 
 #[test]

@@ -14,8 +14,8 @@ use varve_core::receipt::Receipt;
 use varve_store::StoreWriter;
 use varve_store::disk::LocalDisk;
 use varve_store::exchange::{
-    ExchangeWriter, KeptExchange, NewExchange, NewRendering, NewRenderings, RevisitOriginal, ScannedRecord,
-    scan, scan_from,
+    ExchangeRun, ExchangeWriter, KeptExchange, NewExchange, NewRendering, NewRenderings, RevisitOriginal,
+    ScannedRecord, scan, scan_from,
 };
 use varve_warc::date::Date;
 use varve_warc::digest::Algorithm;
@@ -38,7 +38,7 @@ fn exchange<'a>(url: &'a str, second: u32, response: &'a Vec<u8>) -> NewExchange
         trailers: &[],
         timing: Some("dns=1 total=20"),
         truncated: None,
-        run: Some(RunId::new(uuid::Uuid::from_u128(7))),
+        run: Some(ExchangeRun::Capture(RunId::new(uuid::Uuid::from_u128(7)))),
         warcinfo: None,
         unchanged: None,
         non_capture_method: None,

@@ -1,12 +1,13 @@
 //! Writes small AardWARC stores, byte for byte as AardWARC does.
 //!
 //! Every record is three gzip members: header, block, end. The first two state their length in an
-//! extra field. An id is a prefix and the first 128 bits of a SHA-256. There is no index and no
-//! padding, because readers need neither.
+//! extra field. An id is a prefix and the first 128 bits of a SHA-256. There is no padding, because
+//! readers do not need it, and an index only on request.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
+use flate2::read::GzDecoder;
 use flate2::write::DeflateEncoder;
 use flate2::{Compression, Crc};
 use sha2::{Digest, Sha256};
@@ -23,6 +24,16 @@ const RECORD_END_MEMBER: [u8; 24] = [
 pub struct AardwarcMaker {
     folder: PathBuf,
     silos: u32,
+    entries: Vec<[u8; 32]>,
+}
+
+/// The file of AardWARC's index to write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AardwarcIndexFile {
+    /// `index.appendix`, in the order of writing.
+    Appendix,
+    /// `index.sorted`, with a table of buckets.
+    Sorted,
 }
 
 /// The SHA-256 of bytes, as 64 hex digits.
@@ -41,7 +52,7 @@ impl AardwarcMaker {
         let text = format!("WARC-Record-ID:\n\t{ID_PREFIX}\t128\nsilo.directory:\n\tsilos/\n");
         std::fs::create_dir_all(folder.join("silos/0")).expect("a folder");
         std::fs::write(folder.join("aardwarc.conf"), text).expect("settings");
-        Self { folder: folder.to_owned(), silos: 0 }
+        Self { folder: folder.to_owned(), silos: 0, entries: Vec::new() }
     }
 
     /// The file of a silo.
@@ -60,9 +71,28 @@ impl AardwarcMaker {
         let block = format!("title: {name}\r\n");
         let fields = [("Content-Type", "application/warc-fields"), ("WARC-Filename", name.as_str())];
         let mut bytes = record(&id_of(block.as_bytes()), "warcinfo", &fields, block.as_bytes());
-        records.iter().for_each(|record| bytes.extend_from_slice(record));
+        for record in records {
+            self.entries.push(index_entry(record, self.silos, bytes.len() as u64));
+            bytes.extend_from_slice(record);
+        }
         std::fs::write(self.silo(self.silos), bytes).expect("a silo");
         self.silos += 1;
+    }
+
+    /// Writes the index of all records but the descriptions to a file of AardWARC's index.
+    pub fn write_index(&self, kind: AardwarcIndexFile) {
+        let mut entries = self.entries.clone();
+        let (name, mut bytes) = match kind {
+            AardwarcIndexFile::Appendix => ("index.appendix", Vec::new()),
+            AardwarcIndexFile::Sorted => {
+                entries.sort_unstable();
+                // Four buckets without offsets, and the number of entries.
+                let first = [b"Aa\x02\0".as_slice(), &(entries.len() as u32).to_be_bytes()].concat();
+                ("index.sorted", [first, [0; 24].to_vec()].concat())
+            }
+        };
+        entries.iter().for_each(|entry| bytes.extend_from_slice(entry));
+        std::fs::write(self.folder.join("silos").join(name), bytes).expect("an index");
     }
 
     /// Writes an object in segments of `length` bytes, each in a silo of its own, and returns its
@@ -85,6 +115,9 @@ impl AardwarcMaker {
                 fields.push(("WARC-Segment-Total-Length", total.as_str()));
             }
             self.add_silo(&[record(&id_of(block), "continuation", &fields, block)]);
+            // The entry of each segment has the beginning of the id of the next.
+            let [.., before, this] = self.entries.as_mut_slice() else { unreachable!("two segments") };
+            before[28..].copy_from_slice(&this[..4]);
         }
         id
     }
@@ -117,6 +150,20 @@ pub fn record(id: &str, kind: &str, fields: &[(&str, &str)], block: &[u8]) -> Ve
     }
     header.push_str("\r\n");
     [member(header.as_bytes()), member(block), RECORD_END_MEMBER.to_vec()].concat()
+}
+
+/// The entry of AardWARC's index for a record in three members.
+fn index_entry(record: &[u8], silo: u32, offset: u64) -> [u8; 32] {
+    let mut header = String::new();
+    GzDecoder::new(record).read_to_string(&mut header).expect("a header");
+    let digits = header.split(ID_PREFIX).nth(1).expect("an id");
+    let mut entry = [0; 32];
+    for (place, byte) in entry[..12].iter_mut().enumerate() {
+        *byte = u8::from_str_radix(&digits[2 * place..2 * place + 2], 16).expect("hex digits");
+    }
+    entry[16..20].copy_from_slice(&silo.to_be_bytes());
+    entry[20..28].copy_from_slice(&offset.to_be_bytes());
+    entry
 }
 
 fn member(plain: &[u8]) -> Vec<u8> {

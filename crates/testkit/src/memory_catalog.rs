@@ -7,11 +7,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use varve_core::catalog::{Catalog, CatalogError, CatalogRead, CatalogResult, CatalogRow, Removal, UrlMatch};
 use varve_core::headers::HeaderView;
 use varve_core::history::{
-    Capture, CaptureFilter, CaptureOwner, ListCursor, PageAbsence, PageState, Presence, StoredDiff,
-    StoredDiffInfo, StoredScore, StoredVerdict, TimeOrder, Version, VersionFilter, VersionInfo, VersionTag,
+    Capture, CaptureFilter, CaptureOwner, ListCursor, PageAbsence, PageState, Presence, StateCounts,
+    StoredCheck, StoredDiff, StoredDiffInfo, StoredScore, StoredVerdict, TimeOrder, Version, VersionFilter,
+    VersionInfo, VersionTag,
 };
 use varve_core::url::{PageUrl, page_identity};
-use varve_core::{BodyId, Moment, RecordId, RunId, VersionId};
+use varve_core::{BodyId, CheckId, Moment, RecordId, RunId, VersionId};
 
 /// The state of a catalog.
 #[derive(Clone, Default)]
@@ -31,6 +32,7 @@ pub struct MemoryModel {
     last_gc: Option<Moment>,
     diffs: BTreeMap<(Option<VersionId>, VersionId), StoredDiff>,
     scores: Vec<StoredScore>,
+    checks: BTreeMap<(Moment, CheckId), StoredCheck>,
     verdicts: BTreeMap<(String, Moment), StoredVerdict>,
     /// By the records of their tombstones, with the versions that a tombstone of a page applies to.
     removals: BTreeMap<RecordId, (Removal, BTreeSet<VersionId>)>,
@@ -64,6 +66,10 @@ impl MemoryModel {
                 let key = |score: &StoredScore| (score.version, score.scoring_version.clone());
                 self.scores.retain(|other| key(other) != key(&score));
                 self.scores.push(*score);
+            }
+            CatalogRow::Check(check) => {
+                self.checks.retain(|_, other| other.id != check.id);
+                self.checks.insert((check.time, check.id), *check);
             }
             CatalogRow::Verdict(verdict) => {
                 self.verdicts.insert((verdict.url.clone(), verdict.time), verdict);
@@ -165,7 +171,7 @@ impl MemoryModel {
         let captures =
             self.captures.iter().filter(|capture| capture.owner == CaptureOwner::Version(version.id)).count();
         let tags = self.tags.values().filter(|tag| tag.version == version.id).map(|tag| tag.name.clone());
-        let unchanged = version.coverage.map_or(0, |coverage| coverage.unchanged);
+        let unchanged = version.coverage.as_ref().map_or(0, |coverage| coverage.unchanged);
         VersionInfo { version: version.clone(), captures: captures as u64 + unchanged, tags: tags.collect() }
     }
 
@@ -452,8 +458,11 @@ impl CatalogRead for MemoryModel {
         Ok(urls.iter().map(find).collect())
     }
 
-    fn pages_in_state(&self, version: &VersionId) -> CatalogResult<u64> {
-        Ok(self.state(version).iter().filter(|page| page.shown().is_some()).count() as u64)
+    fn state_counts(&self, version: &VersionId) -> CatalogResult<StateCounts> {
+        let mut counts = StateCounts::default();
+        let captured = self.state(version).into_iter().filter(|page| page.capture.is_some());
+        captured.for_each(|page| counts.add(&page.presence));
+        Ok(counts)
     }
 
     fn captures_of(
@@ -548,6 +557,25 @@ impl CatalogRead for MemoryModel {
         Ok(scores)
     }
 
+    fn checks(&self, cursor: ListCursor<CheckId>) -> CatalogResult<Vec<StoredCheck>> {
+        let newest_first = self.checks.values().rev();
+        let after = newest_first.skip_while(|check| cursor.after.is_some_and(|after| after != check.id));
+        Ok(after.skip(usize::from(cursor.after.is_some())).take(cursor.limit).cloned().collect())
+    }
+
+    fn check(&self, id: &CheckId) -> CatalogResult<Option<StoredCheck>> {
+        Ok(self.checks.values().find(|check| check.id == *id).cloned())
+    }
+
+    fn checks_beginning(&self, prefix: &str, limit: usize) -> CatalogResult<Vec<CheckId>> {
+        let plain = |id: &str| id.replace('-', "").to_lowercase();
+        let mut found: Vec<CheckId> = self.checks.values().map(|check| check.id).collect();
+        found.retain(|id| plain(&id.to_string()).starts_with(&plain(prefix)));
+        found.sort_unstable();
+        found.truncate(limit);
+        Ok(found)
+    }
+
     fn verdicts_of(&self, url: &str, limit: usize) -> CatalogResult<Vec<StoredVerdict>> {
         let of_url = self.verdicts.values().rev().filter(|verdict| verdict.url == url);
         Ok(of_url.take(limit).cloned().collect())
@@ -600,7 +628,7 @@ impl CatalogRead for MemoryModel {
     }
 
     fn removals_at(&self, url: &str, limit: usize) -> CatalogResult<Vec<Removal>> {
-        let mut found = self.removals_where(|removal| removal.url_of_response() == Some(url));
+        let mut found = self.removals_where(|removal| removal.url_of_capture() == Some(url));
         found.truncate(limit);
         Ok(found)
     }
@@ -731,7 +759,7 @@ forward_to_model! {
     fn state_in(&self, version: &VersionId, cursor: ListCursor<(&str, &str)>) -> Vec<PageState>;
     fn states_at(&self, version: &VersionId, paths: &[&str]) -> Vec<PageState>;
     fn states_of(&self, version: &VersionId, urls: &[&str], matching: UrlMatch) -> Vec<Option<PageState>>;
-    fn pages_in_state(&self, version: &VersionId) -> u64;
+    fn state_counts(&self, version: &VersionId) -> StateCounts;
     fn captures_of(&self, url: &str, filter: &CaptureFilter, order: TimeOrder, cursor: ListCursor<&Capture>) -> Vec<Capture>;
     fn captures_of_any(&self, urls: &[&str], filter: &CaptureFilter, order: TimeOrder, cursor: ListCursor<&Capture>) -> Vec<Capture>;
     fn captures_of_any_in(&self, version: &VersionId, urls: &[&str]) -> Vec<Capture>;
@@ -743,6 +771,9 @@ forward_to_model! {
     fn diffs_with(&self, version: &VersionId) -> Vec<StoredDiffInfo>;
     fn diffs_before(&self, before: Moment) -> u64;
     fn scores(&self, version: &VersionId) -> Vec<StoredScore>;
+    fn checks(&self, cursor: ListCursor<CheckId>) -> Vec<StoredCheck>;
+    fn check(&self, id: &CheckId) -> Option<StoredCheck>;
+    fn checks_beginning(&self, prefix: &str, limit: usize) -> Vec<CheckId>;
     fn verdicts_of(&self, url: &str, limit: usize) -> Vec<StoredVerdict>;
     fn last_verdicts(&self, cursor: ListCursor<&str>) -> Vec<StoredVerdict>;
     fn open_runs(&self) -> Vec<RunId>;

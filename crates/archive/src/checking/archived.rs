@@ -9,11 +9,9 @@ use varve_repository::RepositoryError;
 
 use serde_json::{Value, json};
 use varve_core::exchange::Exchange;
-use varve_core::fact::Manifest;
 use varve_core::headers::{HeaderView, Redaction};
 use varve_core::history::Capture;
 use varve_core::url::resolve;
-use varve_core::{RecordId, VersionId};
 use varve_diff::compare::{CaptureSide, CompareOptions, compare};
 use varve_expect::{Departure, Follow, Observed};
 
@@ -25,23 +23,18 @@ use varve_repository::history::MAX_COMPARED_BYTES;
 use varve_repository::history::{HistoryReader, StatePages};
 use varve_repository::history::{LoadedPage, with_full_response};
 
-/// Reads an object that holds a fact.
-pub(crate) type ReadFact<'a> = &'a dyn Fn(RecordId) -> Result<Vec<u8>, CrawlError>;
-
 /// A capture that the live page is compared with.
 struct ArchivedPage<'a> {
     history: &'a HistoryReader,
     capture: Capture,
 }
 
-/// A case for every URL in the state of the newest version that no check made: the findings of a check are not
-/// expectations.
+/// A case for every URL in the state of HEAD.
 pub(crate) fn archived_cases<'a>(
     history: &'a HistoryReader,
-    read: ReadFact<'_>,
     takes: &dyn Fn(&Capture) -> bool,
 ) -> Result<Vec<CheckCase<'a>>, CrawlError> {
-    let version = last_version(history, read)?;
+    let version = history.head()?.ok_or(RepositoryError::NoVersions)?;
     let mut cases: Vec<CheckCase<'a>> = Vec::new();
     for page in StatePages::new(history.catalog(), Some(version)) {
         // Of a page that is gone, the response that says so is expected again.
@@ -54,24 +47,6 @@ pub(crate) fn archived_cases<'a>(
         cases.push(CheckCase { promise, checked });
     }
     Ok(cases)
-}
-
-fn last_version(history: &HistoryReader, read: ReadFact<'_>) -> Result<VersionId, CrawlError> {
-    let mut next = history.head()?;
-    while let Some(id) = next {
-        let Some(info) = history.catalog().version(&id)? else { break };
-        if !made_by_check(info.version.record, read)? {
-            return Ok(id);
-        }
-        next = info.version.parent;
-    }
-    Err(if history.head()?.is_some() { CrawlError::OnlyChecks } else { RepositoryError::NoVersions.into() })
-}
-
-fn made_by_check(record: Option<RecordId>, read: ReadFact<'_>) -> Result<bool, CrawlError> {
-    let Some(record) = record else { return Ok(false) };
-    let manifest = serde_json::from_slice::<Manifest>(&read(record)?);
-    Ok(manifest.is_ok_and(|manifest| manifest.verdicts.is_some()))
 }
 
 impl CheckTarget for ArchivedPage<'_> {
@@ -88,6 +63,7 @@ impl CheckTarget for ArchivedPage<'_> {
             follow: Follow::First,
             content: true,
             length: self.capture.length,
+            max_bytes: None,
         })
     }
 
@@ -106,7 +82,7 @@ impl CheckTarget for ArchivedPage<'_> {
             let comparison = Some(if gone { ContentComparison::Gone } else { ContentComparison::Changed });
             return Judgement { verdict: Verdict::of(vec![Departure::Status { expected, got }]), comparison };
         }
-        self.judge_content(observed, answer.exchanges.last())
+        self.judge_content(observed, answer.judged_exchange())
     }
 
     fn kept_by(&self, capture: &Capture) -> bool {

@@ -1,13 +1,13 @@
 //! Results of earlier checks and captures of a URL.
 
 use varve_core::Moment;
-use varve_core::fact::VerdictDetail;
 use varve_core::history::{Capture, CaptureFilter, ListCursor, StoredVerdict, TimeOrder, VerdictKind};
 use varve_expect::{CheckOutcome, Observed, PastCheck, UrlHealth, health_after};
 
 use super::CheckTarget;
+use crate::expectations::report::GoodCapture;
 use varve_crawl::CrawlError;
-use varve_repository::history::{HistoryReader, with_full_response};
+use varve_repository::history::{HistoryReader, evidence_of, with_full_response};
 
 /// Number of recent checks that decide whether a URL is flaky.
 const RECENT_CHECKS: usize = 10;
@@ -29,19 +29,19 @@ impl CheckHistory<'_> {
         Ok(health_after(verdicts.iter().rev().map(past_check)))
     }
 
-    /// The last capture before an instant that met an expectation: the capture of the last check
-    /// that was met, or else any capture that would have met it.
+    /// The last response before an instant that met an expectation: that of the last check that was
+    /// met, or else a capture that would have met it.
     pub(crate) fn last_good(
         &self,
         url: &str,
         promise: &dyn CheckTarget,
         before: Moment,
-    ) -> Result<Option<Capture>, CrawlError> {
+    ) -> Result<Option<GoodCapture>, CrawlError> {
         let verdicts = self.history.catalog().verdicts_of(url, usize::MAX)?;
         if let Some(good) = verdicts.iter().find(|row| row.verdict == VerdictKind::Ok && row.time < before)
-            && let Some(capture) = self.evidence(good)?
+            && let Some(capture) = evidence_of(self.history, good)?
         {
-            return Ok(Some(capture));
+            return Ok(Some(GoodCapture { capture, check: Some(good.check) }));
         }
         let filter = CaptureFilter { until: Some(before), ..CaptureFilter::default() };
         let page = ListCursor::first(MAX_CAPTURES_SEARCHED);
@@ -49,21 +49,10 @@ impl CheckHistory<'_> {
         for capture in captures.into_iter().filter(|capture| capture.time < before) {
             let capture = with_full_response(self.history, capture)?;
             if promise.kept_by(&capture) {
-                return Ok(Some(capture));
+                return Ok(Some(GoodCapture { capture, check: None }));
             }
         }
         Ok(None)
-    }
-
-    /// The capture that a verdict names.
-    fn evidence(&self, row: &StoredVerdict) -> Result<Option<Capture>, CrawlError> {
-        let Ok(detail) = serde_json::from_str::<VerdictDetail>(&row.json) else { return Ok(None) };
-        let url = detail.final_url.as_deref().unwrap_or(&row.url);
-        let (since, until) = (Some(row.time), Some(row.time));
-        let filter = CaptureFilter { since, until, ..CaptureFilter::default() };
-        let page = ListCursor::first(MAX_CAPTURES_SEARCHED);
-        let captures = self.history.catalog().captures_of(url, &filter, TimeOrder::NewestFirst, page)?;
-        Ok(captures.into_iter().find(|capture| Some(capture.id) == detail.capture))
     }
 }
 

@@ -1,27 +1,34 @@
-//! The evidence of a check: responses as captures of a run, verdicts as a fact, both as a version.
+//! The evidence of a check: responses as records of its run, verdicts as a fact that names them.
 //!
-//! As everywhere in varve, data is in the silos before a row refers to it. An interrupted check
-//! leaves captures of a run without a version, and nothing else needs repair.
+//! A check makes no version. Its responses are no captures, so no state shows them, and its fact is
+//! the only thing that rows are made of. As everywhere in varve, data is in the silos before a row
+//! refers to it: an interrupted check leaves records that nothing refers to.
+
+use std::collections::BTreeMap;
 
 use uuid::Uuid;
-use varve_catalog::CatalogRow;
 use varve_core::exchange::Exchange;
-use varve_core::fact::{Fact, UrlVerdict, VerdictDetail, Verdicts, media_type};
-use varve_core::history::Capture;
+use varve_core::fact::{CheckRecord, EvidenceRecord, UrlVerdict, VerdictDetail, media_type};
+use varve_core::history::StoredCheck;
+use varve_core::receipt::Receipt;
 use varve_core::{Moment, RecordId, RunId};
-use varve_repository::RepositoryError;
 use varve_store::exchange::ExchangeWriter;
 use varve_warc::write::Packer;
 
 use super::{CheckCase, CheckFinding};
 use varve_crawl::wire_exchange::{self, RunRecord};
 use varve_crawl::{CrawlError, RunDescription};
-use varve_repository::error::UnreadableFact;
 use varve_repository::history::ArchiveHistoryWriter;
-use varve_repository::rows::{row_of_receipt, rows_of_fact};
+use varve_repository::rows::rows_of_check;
 
-/// Number of rows applied per transaction.
-const ROWS_PER_BATCH: usize = 2000;
+/// The message and author of a check.
+#[derive(Clone, Debug)]
+pub struct CheckLabel {
+    /// The message.
+    pub message: String,
+    /// The author.
+    pub author: Option<String>,
+}
 
 /// Stores the responses and verdicts of a check.
 pub(crate) struct CheckEvidence<'a> {
@@ -29,17 +36,21 @@ pub(crate) struct CheckEvidence<'a> {
     keeper: ExchangeWriter<'a>,
     packer: Packer,
     run: RunRecord,
-    rows: Vec<CatalogRow>,
+    /// The number of stored responses.
+    responses: u64,
 }
 
 /// The recorded result of one case.
 pub(crate) struct RecordedVerdict {
-    /// When it was recorded.
-    pub(crate) time: Moment,
-    /// The capture of the last response, if there was one.
-    pub(crate) capture: Option<Capture>,
     /// The verdict as it is stored.
-    verdict: UrlVerdict,
+    pub(crate) verdict: UrlVerdict,
+}
+
+impl RecordedVerdict {
+    /// The response that decided, if there was one.
+    pub(crate) fn evidence(&self) -> Option<&EvidenceRecord> {
+        self.verdict.detail.evidence.as_ref()
+    }
 }
 
 impl<'a> CheckEvidence<'a> {
@@ -57,13 +68,13 @@ impl<'a> CheckEvidence<'a> {
             keeper: ExchangeWriter::new(store),
             packer: store.packer()?,
             run: RunRecord { id, described_by },
-            rows: Vec::new(),
+            responses: 0,
         })
     }
 
-    /// The run.
-    pub(crate) fn run(&self) -> RunId {
-        self.run.id
+    /// The number of stored responses.
+    pub(crate) fn responses(&self) -> u64 {
+        self.responses
     }
 
     /// Stores the responses of one case and records its result.
@@ -72,35 +83,32 @@ impl<'a> CheckEvidence<'a> {
         case: &CheckCase<'_>,
         finding: &CheckFinding,
     ) -> Result<RecordedVerdict, CrawlError> {
-        let mut capture = None;
-        for exchange in &finding.exchanges {
-            capture = self.keep(exchange)?;
-        }
         let url = &case.checked.url;
-        let time = match &capture {
-            Some(capture) => capture.time,
+        let mut evidence = None;
+        for (number, exchange) in finding.exchanges.iter().enumerate() {
+            let receipt = self.keep(exchange)?;
+            if finding.judged == Some(number) {
+                evidence = Some(evidence_record(url, receipt));
+            }
+        }
+        let time = match &evidence {
+            Some(evidence) => evidence.time,
             None => self.later_than_the_last(url)?,
         };
         let (expected, got) = finding.verdict.sides();
-        let final_url = capture.as_ref().map(|capture| &capture.url).filter(|last| *last != url).cloned();
         let detail = VerdictDetail {
             expected,
             got,
-            capture: capture.as_ref().map(|capture| capture.id),
-            final_url,
+            warning: finding.warning.clone(),
+            redirects: finding.redirects.locations.iter().map(|step| step.location.clone()).collect(),
+            evidence,
             expectation: case.promise.told(),
         };
-        let verdict = UrlVerdict {
-            url: url.clone(),
-            time,
-            verdict: finding.verdict.kind(),
-            status: finding.status,
-            detail,
-        };
-        Ok(RecordedVerdict { time, capture, verdict })
+        let (url, verdict, status) = (url.clone(), finding.verdict.kind(), finding.status);
+        Ok(RecordedVerdict { verdict: UrlVerdict { url, time, verdict, status, detail } })
     }
 
-    /// The current time, or one microsecond after the last verdict if that is later. Captures have
+    /// The current time, or one microsecond after the last verdict if that is later. Responses have
     /// finer times than this clock, and verdicts must stay in order.
     fn later_than_the_last(&self, url: &str) -> Result<Moment, CrawlError> {
         let now = self.history.now();
@@ -111,35 +119,54 @@ impl<'a> CheckEvidence<'a> {
         })
     }
 
-    fn keep(&mut self, exchange: &Exchange) -> Result<Option<Capture>, CrawlError> {
-        let kept = wire_exchange::store_exchange(&self.keeper, &mut self.packer, self.run, exchange, None)?;
-        let row = row_of_receipt(&kept.receipt, self.history.redaction());
-        let capture = match &row {
-            Some(CatalogRow::Capture(capture)) => Some((**capture).clone()),
-            _ => None,
-        };
-        self.rows.extend(row);
-        if self.rows.len() >= ROWS_PER_BATCH {
-            self.history.apply(std::mem::take(&mut self.rows))?;
-        }
-        Ok(capture)
+    fn keep(&mut self, exchange: &Exchange) -> Result<Receipt, CrawlError> {
+        let kept = wire_exchange::store_evidence(&self.keeper, &mut self.packer, self.run, exchange)?;
+        self.responses += 1;
+        Ok(kept.receipt)
     }
 
-    /// Stores the verdicts after all responses are durable. Returns the record that holds them.
-    pub(crate) fn write_down(&mut self, noted: &[RecordedVerdict]) -> Result<RecordId, CrawlError> {
-        self.history.apply(std::mem::take(&mut self.rows))?;
-        let captured = noted.iter().any(|noted| noted.capture.is_some());
-        let verdicts = Verdicts {
+    /// Stores the verdicts on URLs of the web, and with them makes all responses durable. `None` if
+    /// there are none.
+    pub(crate) fn write_down(
+        &self,
+        noted: &[RecordedVerdict],
+        label: CheckLabel,
+        expectations: BTreeMap<String, RecordId>,
+    ) -> Result<Option<StoredCheck>, CrawlError> {
+        let is_of_web = |verdict: &UrlVerdict| verdict.url.contains("://");
+        let verdicts: Vec<UrlVerdict> =
+            noted.iter().map(|noted| &noted.verdict).filter(|verdict| is_of_web(verdict)).cloned().collect();
+        if verdicts.is_empty() {
+            return Ok(None);
+        }
+        let CheckLabel { message, author } = label;
+        let check = CheckRecord {
+            run: self.run.id,
             time: self.history.now(),
-            run: captured.then_some(self.run.id),
-            verdicts: noted.iter().map(|noted| noted.verdict.clone()).collect(),
+            message,
+            author,
+            expectations,
+            verdicts,
         };
-        let json = serde_json::to_vec(&verdicts).expect("verdicts can be written as JSON");
-        let about = format!("urn:uuid:{}", self.run.id);
-        let record = self.history.write_fact(&about, media_type::VERDICTS, &json)?;
-        let rows = rows_of_fact(record, &Fact::Verdicts(verdicts))
-            .map_err(|source| RepositoryError::from(UnreadableFact { record, source }))?;
-        self.history.apply(rows)?;
-        Ok(record)
+        let json = serde_json::to_vec(&check).expect("verdicts can be written as JSON");
+        let id = CheckRecord::check_id(&json);
+        let record = self.history.write_fact(&format!("urn:uuid:{id}"), media_type::CHECK, &json)?;
+        self.history.apply(rows_of_check((id, record), &check).collect())?;
+        let CheckRecord { run, time, message, author, .. } = &check;
+        let (message, author, counts) = (message.clone(), author.clone(), check.counts());
+        Ok(Some(StoredCheck { id, run: *run, time: *time, message, author, record, counts }))
+    }
+}
+
+/// What a verdict on `url` says about a stored response.
+fn evidence_record(url: &str, receipt: Receipt) -> EvidenceRecord {
+    EvidenceRecord {
+        record: receipt.record,
+        url: Some(receipt.url).filter(|other| other != url),
+        time: receipt.time,
+        status: receipt.status,
+        body: receipt.body,
+        length: receipt.length,
+        truncated: receipt.truncated.is_some(),
     }
 }

@@ -1,8 +1,8 @@
 //! Checks compare expectations with the live web and record the result.
 //!
-//! A [`CheckCase`] is one URL with its expectation: a record of a URL database, or the last capture
-//! in the archive. [`passes`] requests all cases and retries those that failed. [`evidence`] stores
-//! the responses of a check as captures of a run, its verdicts as a fact, and both as a version.
+//! A [`CheckCase`] is one URL with its expectation: a record of a URL database, the last capture in
+//! the archive, or a link ([`links`]). [`passes`] requests all cases and retries those that failed. [`evidence`] stores
+//! the responses of a check as records of their own, and its verdicts as a fact that names them.
 //! [`check_history`] reads the results of earlier checks.
 //!
 //! An implementation of [`Prober`](crate::expectations::Prober) makes the requests.
@@ -12,18 +12,21 @@ mod archived;
 mod check_history;
 mod evidence;
 mod expected;
+pub(crate) mod links;
 mod passes;
 
 pub(crate) use archived::archived_cases;
 pub(crate) use check_history::CheckHistory;
+pub use evidence::CheckLabel;
 pub(crate) use evidence::{CheckEvidence, RecordedVerdict};
 pub(crate) use expected::expected_cases;
-pub(crate) use passes::{CheckFinding, RetryPasses, ask_all};
+pub(crate) use links::link_cases;
+pub(crate) use passes::{CheckFinding, RetryPasses, ask_all, report_all};
 
 use serde_json::Value;
 use varve_core::history::Capture;
 
-use crate::expectations::report::{CheckedUrl, ContentComparison};
+use crate::expectations::report::{CheckedUrl, ContentComparison, LinkReferrers};
 use crate::expectations::{ProbeRequest, ProbeResponse, Verdict};
 
 /// The progress of a check: how many of its URLs have a verdict.
@@ -48,6 +51,17 @@ pub(crate) trait CheckTarget {
 
     /// The expectation as JSON, as it is stored with its verdict.
     fn told(&self) -> Value;
+
+    /// Whether an earlier verdict "ok" on an expectation, as [`told`](Self::told) gave it, holds for this
+    /// one too.
+    fn is_met_by(&self, expectation: &Value) -> bool {
+        *expectation == self.told()
+    }
+
+    /// The pages that link to the URL and that the verdict concerns.
+    fn referrers(&self, _verdict: &Verdict) -> LinkReferrers {
+        LinkReferrers::default()
+    }
 }
 
 /// The judgement of a response.

@@ -11,8 +11,9 @@ use std::time::{Duration, Instant};
 use varve_core::exchange::Exchange;
 
 use super::{CheckCase, CheckProgress, Judgement};
-use crate::expectations::report::ContentComparison;
-use crate::expectations::{ProbeFailure, ProbeRequest, ProbeResponse, Prober, Verdict};
+use crate::expectations::report::{CheckedUrl, ContentComparison, FollowedRedirects};
+use crate::expectations::{ProbeFailure, ProbeRequest, ProbeResponse, Prober, Verdict, judge_redirect_end};
+use crate::verbs::urls::check::Request;
 use varve_fetch::FetchErrorKind;
 
 /// Interval at which the stop flag is read while waiting.
@@ -23,12 +24,18 @@ const STOP_POLL_INTERVAL: Duration = Duration::from_millis(50);
 pub(crate) struct CheckFinding {
     /// Whether its expectation is met.
     pub(crate) verdict: Verdict,
+    /// What is wrong although the expectation is met.
+    pub(crate) warning: Option<String>,
     /// How the body compares with an earlier one.
     pub(crate) comparison: Option<ContentComparison>,
-    /// The status of the last response.
+    /// The status of the judged response.
     pub(crate) status: Option<u16>,
+    /// The redirects that were followed, and where they ended.
+    pub(crate) redirects: FollowedRedirects,
     /// The recorded requests and responses.
     pub(crate) exchanges: Vec<Exchange>,
+    /// The position of the judged response among them.
+    pub(crate) judged: Option<usize>,
     /// How long the requests took, if any were made.
     pub(crate) took: Option<Duration>,
     /// Why there is no usable response.
@@ -37,21 +44,64 @@ pub(crate) struct CheckFinding {
 
 impl CheckFinding {
     fn without_answer(verdict: Verdict) -> Self {
-        Self { verdict, comparison: None, status: None, exchanges: Vec::new(), took: None, trouble: None }
+        Self {
+            verdict,
+            warning: None,
+            comparison: None,
+            status: None,
+            redirects: FollowedRedirects::default(),
+            exchanges: Vec::new(),
+            judged: None,
+            took: None,
+            trouble: None,
+        }
     }
 
-    fn of(case: &CheckCase<'_>, answer: ProbeResponse) -> Self {
-        let Judgement { verdict, comparison } = match &answer.unasked {
-            Some(why) => Judgement { verdict: Verdict::Skipped(why.clone()), comparison: None },
-            None => case.promise.judge(&answer),
+    fn of(case: &CheckCase<'_>, answer: ProbeResponse, follow: bool) -> Self {
+        let Judgement { verdict, comparison } = match (&answer.unasked, &answer.redirect_end) {
+            (Some(why), None) => Judgement { verdict: Verdict::Skipped(why.clone()), comparison: None },
+            _ => case.promise.judge(&answer),
+        };
+        let (verdict, warning) = with_redirect_end(verdict, &answer, follow);
+        let redirects = FollowedRedirects::of(answer.redirect_end.as_deref().unwrap_or(&answer.observed));
+        let judged = match answer.redirect_end {
+            Some(_) => (!answer.exchanges.is_empty()).then_some(0),
+            None => answer.exchanges.len().checked_sub(1),
         };
         let ProbeResponse { observed, exchanges, took, failure: trouble, .. } = answer;
-        Self { verdict, comparison, status: observed.status, exchanges, took, trouble }
+        let status = observed.status;
+        Self { verdict, warning, comparison, status, redirects, exchanges, judged, took, trouble }
+    }
+
+    /// The result as it is reported.
+    pub(crate) fn reported(self, case: &CheckCase<'_>) -> CheckedUrl {
+        let Self { verdict, warning, comparison, status, redirects, took, trouble, .. } = self;
+        let referrers = case.promise.referrers(&verdict);
+        let known = case.checked.clone();
+        CheckedUrl { verdict, warning, comparison, status, redirects, referrers, took, trouble, ..known }
     }
 
     /// Whether the address guard refused the request. The guard would refuse a retry as well.
     fn is_refused(&self) -> bool {
         self.trouble.as_ref().is_some_and(|trouble| trouble.kind == FetchErrorKind::Guard)
+    }
+}
+
+/// Adds where the redirects end to the verdict on the first response: with `follow` as a verdict,
+/// without as a warning.
+fn with_redirect_end(verdict: Verdict, answer: &ProbeResponse, follow: bool) -> (Verdict, Option<String>) {
+    let Some(end) = answer.redirect_end.as_deref().filter(|_| verdict == Verdict::Ok) else {
+        return (verdict, None);
+    };
+    let end = match &answer.unasked {
+        Some(why) => Verdict::Skipped(why.clone()),
+        None => judge_redirect_end(end),
+    };
+    match end {
+        Verdict::Ok => (verdict, None),
+        end if follow => (end, None),
+        Verdict::Skipped(_) => (verdict, None),
+        end => (verdict, end.reason()),
     }
 }
 
@@ -62,6 +112,8 @@ pub(crate) struct RetryPasses<'a> {
     pub(crate) retries: u32,
     /// Delay before each additional pass.
     pub(crate) pause: Duration,
+    /// Whether redirects must end in a page.
+    pub(crate) follow: bool,
     /// Set by the caller to stop.
     pub(crate) stop: Option<&'a AtomicBool>,
 }
@@ -78,6 +130,22 @@ impl RetryPasses<'_> {
             std::thread::sleep(STOP_POLL_INTERVAL.min(self.pause - begun.elapsed().min(self.pause)));
         }
     }
+}
+
+/// Requests all cases, stores nothing, and calls `each` with the results in the order of the cases.
+pub(crate) fn report_all<E>(
+    cases: &[CheckCase<'_>],
+    request: &Request,
+    prober: &dyn Prober,
+    progress: &mut dyn FnMut(CheckProgress),
+    each: impl FnMut(CheckedUrl) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut verdicts: Vec<Option<CheckedUrl>> = cases.iter().map(|_| None).collect();
+    ask_all(cases, request.passes(), prober, progress, |number, finding| {
+        verdicts[number] = Some(finding.reported(&cases[number]));
+        Ok::<(), E>(())
+    })?;
+    verdicts.into_iter().flatten().try_for_each(each)
 }
 
 /// Requests all cases. `settle` is called once per case with its number and final result, in any
@@ -151,12 +219,13 @@ fn ask_once<E>(
         let (Some((number, _)), Some(settled)) = (waiting.get(at), settled.get_mut(at)) else {
             return ControlFlow::Continue(());
         };
-        asked[at] = answer.unasked.is_none();
-        let mut finding = CheckFinding::of(&cases[*number], answer);
-        let is_worth_another = !finding.is_refused() && (finding.verdict.is_failure() || !asked[at]);
+        asked[at] = answer.unasked.is_none() || answer.redirect_end.is_some();
+        let mut finding = CheckFinding::of(&cases[*number], answer, passes.follow);
+        let is_worth_another = !finding.is_refused()
+            && (finding.verdict.is_failure() || finding.warning.is_some() || !asked[at]);
         if *settled || (is_worth_another && !last) {
             if asked[at] {
-                before.insert(*number, CheckFinding { exchanges: Vec::new(), ..finding });
+                before.insert(*number, CheckFinding { exchanges: Vec::new(), judged: None, ..finding });
             }
             return if passes.are_over() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
         }

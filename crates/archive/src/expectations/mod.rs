@@ -13,6 +13,6 @@ pub(crate) use varve_expect::of_host;
 pub use varve_expect::{
     CheckOutcome, Departure, Domain, DomainFile, DomainFileError, DomainHead, Expectation, Follow, Loaded,
     Observed, PastCheck, Place, Redirect, Remark, Target, TargetError, UrlDatabase, UrlHealth, UrlsError,
-    Verdict, health_after, judge,
+    Verdict, health_after, judge, judge_redirect_end,
 };
 pub use varve_file::TemporaryFolder;

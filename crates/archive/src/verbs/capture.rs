@@ -66,6 +66,7 @@ pub fn capture(
         settings.scope.kind = ScopeKind::Plan;
     }
     settings.seeds = seeds(&settings.seeds)?;
+    refuse_user_info_in_patterns(&settings.scope)?;
     settings.network = manner.reach.to_save(&settings.seeds)?;
     let fetchers = fetchers(history, &settings, &manner.reach)?;
     let run = RunId::new(Uuid::now_v7());
@@ -124,6 +125,15 @@ pub(crate) fn refuse_user_info(url: &str) -> Result<(), ArchiveError> {
     match ShownUrl(url).has_user_info() {
         true => Err(ArchiveError::UserInfo(ShownUrl(url).to_string())),
         false => Ok(()),
+    }
+}
+
+/// Refuses patterns with a user name or a password, because the patterns of a run are stored.
+pub(crate) fn refuse_user_info_in_patterns(scope: &ScopeSettings) -> Result<(), ArchiveError> {
+    let mut patterns = scope.include.iter().chain(&scope.exclude);
+    match patterns.find(|pattern| ShownUrl(pattern).pattern_has_user_info()) {
+        Some(pattern) => Err(ArchiveError::UserInfo(ShownUrl(pattern).to_string())),
+        None => Ok(()),
     }
 }
 

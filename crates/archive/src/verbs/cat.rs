@@ -7,12 +7,13 @@ use varve_catalog::{CatalogRead, UrlMatch};
 use varve_core::history::{
     Capture, CaptureChoice, CaptureFilter, CaptureOwner, ListCursor, PageState, TimeOrder,
 };
-use varve_core::{Moment, VersionId};
+use varve_core::{CheckId, Moment, VersionId};
 
-use super::log::{at_address, first_kept};
+use super::log::{at_address, first_kept, spellings};
 use crate::error::ArchiveError;
 use varve_repository::history::{
-    HistoryReader, known_version, named_version, parse_version_time, resolve_version,
+    HistoryReader, evidence_of, known_version, named_check, named_version, parse_version_time,
+    resolve_version,
 };
 pub use varve_repository::history::{open_body_or_removal as body, removal_of};
 
@@ -30,10 +31,16 @@ pub enum CaptureSelector {
     Time(Moment),
     /// The capture in this version, or the one that its state shows.
     Version(VersionId),
+    /// The response that decided the verdict of this check.
+    Check(CheckId),
 }
 
-/// Parses a user's text: a version name, or a time. One step back from a time is a version again.
+/// Parses a user's text: a version name, a check, or a time. One step back from a time is a version
+/// again.
 pub fn at(history: &HistoryReader, text: &str) -> Result<CaptureSelector, ArchiveError> {
+    if let Some(check) = check_named(history, text)? {
+        return Ok(CaptureSelector::Check(check));
+    }
     match (named_version(history, text)?, parse_version_time(text)) {
         (Some(version), _) => Ok(CaptureSelector::Version(known_version(history, &version)?.version.id)),
         (None, Some(time)) => Ok(CaptureSelector::Time(time)),
@@ -41,16 +48,37 @@ pub fn at(history: &HistoryReader, text: &str) -> Result<CaptureSelector, Archiv
     }
 }
 
+/// The check with this id or beginning of an id, unless a version has that name.
+pub fn check_named(history: &HistoryReader, text: &str) -> Result<Option<CheckId>, ArchiveError> {
+    let Some(check) = named_check(history, text)? else { return Ok(None) };
+    Ok(named_version(history, text)?.is_none().then_some(check))
+}
+
+/// The response that decided the verdict of a check on a URL.
+fn in_check(history: &HistoryReader, url: &str, check: &CheckId) -> Result<Option<Capture>, ArchiveError> {
+    for spelling in spellings(url) {
+        let verdicts = history.catalog().verdicts_of(&spelling, usize::MAX)?;
+        if let Some(verdict) = verdicts.iter().find(|verdict| verdict.check == *check) {
+            return Ok(evidence_of(history, verdict)?);
+        }
+    }
+    Ok(None)
+}
+
 /// The capture of a URL that the selector selects.
 pub fn find(history: &HistoryReader, url: &str, at: &CaptureSelector) -> Result<Capture, ArchiveError> {
-    if let Some(capture) = at_address(history, url, |spellings| find_spelled(history, (url, spellings), at))?
-    {
+    let found = match at {
+        CaptureSelector::Check(check) => in_check(history, url, check)?,
+        _ => at_address(history, url, |spellings| find_spelled(history, (url, spellings), at))?,
+    };
+    if let Some(capture) = found {
         return Ok(capture);
     }
     let at = match at {
         CaptureSelector::Newest | CaptureSelector::NewestGood => None,
         CaptureSelector::Time(time) => Some(format!("at {time} or before")),
         CaptureSelector::Version(version) => Some(format!("in version {version}")),
+        CaptureSelector::Check(check) => Some(format!("in check {check}")),
     };
     Err(ArchiveError::NoCapture { url: url.to_owned(), at })
 }
@@ -70,7 +98,7 @@ fn find_spelled(
             return found.map(|found| as_asked(catalog, url, found, Capture::is_good)).transpose();
         }
         CaptureSelector::Time(time) => Some(*time),
-        CaptureSelector::Newest => None,
+        CaptureSelector::Newest | CaptureSelector::Check(_) => None,
     };
     let filter = CaptureFilter { until, ..CaptureFilter::default() };
     let found = catalog.captures_of_any(spellings, &filter, TimeOrder::NewestFirst, ListCursor::first(1))?;

@@ -1,91 +1,67 @@
 //! `check`: compares expectations with the live web and stores the evidence.
 //!
-//! In an archive every response is stored as a capture, and the verdicts become part of its
-//! history. A failure is reported with the last capture that met the expectation, and the time
-//! since which it fails. Outside an archive, or on request, nothing is stored.
+//! In an archive every response is stored, and the verdicts become part of its history. A check
+//! makes no version and moves no HEAD. A failure is reported with the last response that met the
+//! expectation, and the time since which it fails. Outside an archive, or on request, nothing is
+//! stored.
 
 use std::collections::BTreeMap;
-use std::io::Read;
-use varve_repository::RepositoryError;
 
-use varve_core::fact::StateChanges;
-use varve_core::history::Capture;
+use varve_core::history::{Capture, StoredCheck, VerdictKind};
 use varve_core::url::RequestUrl;
-use varve_core::{Moment, RecordId, RunId, VersionId};
+use varve_core::{CheckId, Moment, RecordId};
 use varve_diff::compare::compare;
-use varve_store::StoreReader;
 
-use super::commit::KeptIntent;
 use super::diff::{CompareOptions, MAX_COMPARED_BYTES, PageComparison};
 use crate::checking::{
-    CheckCase, CheckEvidence, CheckFinding, CheckHistory, RecordedVerdict, archived_cases, ask_all,
-    expected_cases,
+    CheckCase, CheckEvidence, CheckHistory, RecordedVerdict, archived_cases, ask_all, expected_cases,
+    link_cases, report_all,
 };
 use crate::error::ArchiveError;
 use crate::expectations::report::CheckedUrl;
 use crate::expectations::{Loaded, Prober, UrlDatabase, UrlsError, Verdict};
-use varve_crawl::{CrawlError, NewRunVersion, RunDescription, version_of_run};
-use varve_repository::archive::{hex_digits, object};
-use varve_repository::history::LoadedPage;
+use varve_crawl::RunDescription;
 use varve_repository::history::{
-    ArchiveHistoryReader, ArchiveHistoryWriter, BodyInput, CapturePair, HistoryReader, PageChange,
+    ArchiveHistoryWriter, BodyInput, CapturePair, HistoryReader, LoadedPage, PageChange, detail_of,
+    evidence_capture,
 };
 
 pub use super::urls::check::{CheckProgress, Request};
 pub use super::urls::list::UrlFilter;
+pub use crate::checking::CheckLabel;
+pub use crate::checking::links::{
+    AcceptedStatuses, LinkCollection, LinkRules, LinkSourceError, LinkTextFormat,
+};
 
 /// The source of the expectations.
 #[derive(Clone, Copy)]
 pub enum ExpectationSource<'a> {
     /// The records of a URL database.
     Database(&'a UrlDatabase),
-    /// The last version of the archive: every page should be unchanged.
+    /// The state of HEAD: every page should be unchanged.
     LastVersion,
-}
-
-/// The message and author of the version that a check makes.
-#[derive(Clone, Debug)]
-pub struct CheckLabel {
-    /// The message of the version.
-    pub message: String,
-    /// The author of the check.
-    pub author: Option<String>,
+    /// Links: each should lead to a page.
+    Links(&'a LinkCollection, &'a LinkRules),
 }
 
 /// The result of a check that stored its evidence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StoredCheck {
-    /// The run.
-    pub run: RunId,
-    /// The version of its captures; `None` if there was no response.
-    pub version: Option<VersionId>,
-    /// Number of captures in it.
-    pub captures: u64,
-    /// The record of the verdicts.
-    pub verdicts: Option<RecordId>,
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// The check; `None` if there was no verdict.
+    pub check: Option<CheckId>,
+    /// The number of stored responses, redirects included.
+    pub responses: u64,
 }
 
-/// Compares the live web with the last version of an archive, and stores nothing.
+/// Compares the live web with an archive, and stores nothing.
 pub fn look<E: From<ArchiveError>>(
-    archive: &ArchiveHistoryReader,
+    history: &HistoryReader,
     request: &Request,
     prober: &dyn Prober,
     progress: &mut dyn FnMut(CheckProgress),
     each: impl FnMut(CheckedUrl) -> Result<(), E>,
 ) -> Result<(), E> {
-    let read = |record| read_fact(archive.archive().store(), record);
-    let history = HistoryReader::from(archive);
-    let cases = chosen(
-        archived_cases(&history, &read, &|capture| takes(&request.filter, capture))
-            .map_err(ArchiveError::from)?,
-        request,
-    )?;
-    let mut verdicts: Vec<Option<CheckedUrl>> = cases.iter().map(|_| None).collect();
-    ask_all(&cases, request.passes(), prober, progress, |number, finding| {
-        fill(verdicts[number].insert(cases[number].checked.clone()), finding);
-        Ok::<(), E>(())
-    })?;
-    verdicts.into_iter().flatten().try_for_each(each)
+    report_all(&cases_of_head(history, request)?, request, prober, progress, each)
 }
 
 /// Runs a check and stores the evidence. `each` is called with the verdicts in the order of the
@@ -98,43 +74,39 @@ pub fn check<E: From<ArchiveError> + From<UrlsError>>(
     prober: &dyn Prober,
     progress: &mut dyn FnMut(CheckProgress),
     mut each: impl FnMut(CheckedUrl) -> Result<(), E>,
-) -> Result<StoredCheck, E> {
-    let (cases, intent) = match source {
+) -> Result<Report, E> {
+    let (cases, in_force) = match source {
         ExpectationSource::Database(database) => {
             (expected_cases(database, request)?, in_force(history, &database.load_all()?)?)
         }
-        ExpectationSource::LastVersion => {
-            let read = |record| read_fact(&history.writer().reader(), record);
-            let takes = |capture: &Capture| takes(&request.filter, capture);
-            (
-                chosen(archived_cases(history, &read, &takes).map_err(ArchiveError::from)?, request)?,
-                KeptIntent::default(),
-            )
-        }
+        ExpectationSource::LastVersion => (cases_of_head(history, request)?, BTreeMap::new()),
+        ExpectationSource::Links(links, rules) => (link_cases(links, rules), BTreeMap::new()),
     };
+    let (cases, known) = without_known(history, cases, request)?;
+    known.into_iter().try_for_each(&mut each)?;
     let etiquette =
         prober.run_description().map(|etiquette| RunDescription { retries: request.retries, ..etiquette });
     let mut evidence = CheckEvidence::begin(history, etiquette.as_ref()).map_err(ArchiveError::from)?;
     let mut found: Vec<Option<(RecordedVerdict, CheckedUrl)>> = cases.iter().map(|_| None).collect();
     ask_all(&cases, request.passes(), prober, progress, |number, finding| {
         let noted = evidence.note(&cases[number], &finding)?;
-        let mut checked = cases[number].checked.clone();
-        fill(&mut checked, finding);
-        found[number] = Some((noted, checked));
+        found[number] = Some((noted, finding.reported(&cases[number])));
         Ok::<(), ArchiveError>(())
     })?;
     // A stopped check has no verdict for some cases.
     let (cases, found): (Vec<&CheckCase<'_>>, Vec<(RecordedVerdict, CheckedUrl)>) =
         cases.iter().zip(found).filter_map(|(case, found)| Some((case, found?))).unzip();
     let (noted, verdicts): (Vec<RecordedVerdict>, Vec<CheckedUrl>) = found.into_iter().unzip();
-    let stored = conclude(history, &mut evidence, &noted, label, intent)?;
-    let past = CheckHistory { history };
+    let Some(stored) = evidence.write_down(&noted, label, in_force).map_err(ArchiveError::from)? else {
+        verdicts.into_iter().try_for_each(each)?;
+        return Ok(Report::default());
+    };
+    let past = StoredPast { history, stored: &stored };
     for ((case, noted), mut checked) in cases.into_iter().zip(noted).zip(verdicts) {
-        checked.version = stored.version.filter(|_| noted.capture.is_some());
-        look_back(&past, case, noted, &mut checked)?;
+        past.add_to(&mut checked, case, &noted)?;
         each(checked)?;
     }
-    Ok(stored)
+    Ok(Report { check: Some(stored.id), responses: evidence.responses() })
 }
 
 /// Compares a failure with the last good capture. Returns whether there was anything to compare.
@@ -144,9 +116,10 @@ pub fn explain<E: From<ArchiveError>>(
     options: &CompareOptions,
     each: impl FnOnce(&PageComparison<'_>) -> Result<(), E>,
 ) -> Result<bool, E> {
-    let (Some(base), Some(head)) = (&checked.last_good, &checked.evidence) else { return Ok(false) };
-    let pair = CapturePair::of(Some((**base).clone()), Some((**head).clone()));
-    let is_long = [base, head].into_iter().any(|capture| capture.length.unwrap_or(0) > MAX_COMPARED_BYTES);
+    let (Some(good), Some(head)) = (&checked.last_good, &checked.evidence) else { return Ok(false) };
+    let base = &good.capture;
+    let pair = CapturePair::of(Some(base.clone()), Some((**head).clone()));
+    let is_long = [base, &**head].into_iter().any(|capture| capture.length.unwrap_or(0) > MAX_COMPARED_BYTES);
     if is_long {
         each(&PageComparison {
             pair: &pair,
@@ -166,65 +139,90 @@ pub fn explain<E: From<ArchiveError>>(
     Ok(true)
 }
 
-/// Stores the verdicts and makes a version of the evidence.
-fn conclude(
-    history: &ArchiveHistoryWriter,
-    evidence: &mut CheckEvidence<'_>,
-    noted: &[RecordedVerdict],
-    label: CheckLabel,
-    intent: KeptIntent,
-) -> Result<StoredCheck, ArchiveError> {
-    let run = evidence.run();
-    let verdicts = if noted.is_empty() { None } else { Some(evidence.write_down(noted)?) };
-    let CheckLabel { message, author } = label;
-    let made = version_of_run(
-        history,
-        NewRunVersion {
-            run,
-            message,
-            author,
-            intent,
-            verdicts,
-            coverage: None,
-            changes: StateChanges::default(),
-        },
-    )?;
-    Ok(StoredCheck { run, version: made.version, captures: made.captures, verdicts })
+/// What the archive knows about URLs, with the check that was stored last.
+struct StoredPast<'a> {
+    history: &'a HistoryReader,
+    stored: &'a StoredCheck,
 }
 
-fn fill(checked: &mut CheckedUrl, finding: CheckFinding) {
-    checked.verdict = finding.verdict;
-    checked.status = finding.status;
-    checked.comparison = finding.comparison;
-    checked.took = finding.took;
-    checked.trouble = finding.trouble;
+impl StoredPast<'_> {
+    /// Adds the results of earlier checks and captures.
+    fn add_to(
+        &self,
+        checked: &mut CheckedUrl,
+        case: &CheckCase<'_>,
+        noted: &RecordedVerdict,
+    ) -> Result<(), ArchiveError> {
+        let evidence = noted.evidence();
+        checked.capture = evidence.map(|evidence| evidence.record.to_string());
+        checked.check = evidence.map(|_| self.stored.id);
+        if matches!(checked.verdict, Verdict::Skipped(_)) {
+            return Ok(());
+        }
+        let past = CheckHistory { history: self.history };
+        let (fails, time) = (checked.verdict.is_failure(), noted.verdict.time);
+        let health = past.health(&checked.url, fails)?;
+        checked.health = Some(health);
+        if fails {
+            let since = health.since().unwrap_or(time.seconds());
+            checked.since = Some(Moment::from_seconds(since).to_string());
+            checked.last_good = past.last_good(&checked.url, &*case.promise, time)?.map(Box::new);
+            let capture = evidence
+                .map(|evidence| evidence_capture(self.history, self.stored, &checked.url, evidence))
+                .transpose()?;
+            checked.evidence = capture.map(Box::new);
+        }
+        Ok(())
+    }
 }
 
-/// Adds the results of earlier checks and captures.
-fn look_back(
-    past: &CheckHistory<'_>,
-    case: &CheckCase<'_>,
-    noted: RecordedVerdict,
-    checked: &mut CheckedUrl,
-) -> Result<(), ArchiveError> {
-    checked.capture = noted.capture.as_ref().map(|capture| capture.id.to_string());
-    if matches!(checked.verdict, Verdict::Skipped(_)) {
-        return Ok(());
+/// Takes out the cases whose last verdict is recent and was `ok`, and returns their results.
+fn without_known<'a>(
+    history: &HistoryReader,
+    cases: Vec<CheckCase<'a>>,
+    request: &Request,
+) -> Result<(Vec<CheckCase<'a>>, Vec<CheckedUrl>), ArchiveError> {
+    let Some(since) = request.known_since else { return Ok((cases, Vec::new())) };
+    let (mut asked, mut known) = (Vec::new(), Vec::new());
+    for case in cases {
+        let last = history.catalog().verdicts_of(&case.checked.url, 1)?.pop();
+        let is_known = last.is_some_and(|last| {
+            let detail = detail_of(&last);
+            let is_ok = last.verdict == VerdictKind::Ok && detail.warning.is_none();
+            is_ok && last.time >= since && case.promise.is_met_by(&detail.expectation)
+        });
+        match is_known {
+            true => known.push(case.checked),
+            false => asked.push(case),
+        }
     }
-    let fails = checked.verdict.is_failure();
-    let health = past.health(&checked.url, fails)?;
-    checked.health = Some(health);
-    if fails {
-        let since = health.since().unwrap_or(noted.time.seconds());
-        checked.since = Some(Moment::from_seconds(since).to_string());
-        checked.last_good = past.last_good(&checked.url, &*case.promise, noted.time)?.map(Box::new);
-        checked.evidence = noted.capture.map(Box::new);
-    }
-    Ok(())
+    Ok((asked, known))
+}
+
+/// Checks links without an archive, and stores nothing.
+pub fn check_links<E>(
+    (links, rules): (&LinkCollection, &LinkRules),
+    request: &Request,
+    prober: &dyn Prober,
+    progress: &mut dyn FnMut(CheckProgress),
+    each: impl FnMut(CheckedUrl) -> Result<(), E>,
+) -> Result<(), E> {
+    report_all(&link_cases(links, rules), request, prober, progress, each)
+}
+
+/// A case for every selected page of HEAD.
+fn cases_of_head<'a>(
+    history: &'a HistoryReader,
+    request: &Request,
+) -> Result<Vec<CheckCase<'a>>, ArchiveError> {
+    chosen(archived_cases(history, &|capture| takes(&request.filter, capture))?, request)
 }
 
 /// Stores the current files of a database with the results of the check.
-fn in_force(history: &ArchiveHistoryWriter, files: &[Loaded]) -> Result<KeptIntent, ArchiveError> {
+fn in_force(
+    history: &ArchiveHistoryWriter,
+    files: &[Loaded],
+) -> Result<BTreeMap<String, RecordId>, ArchiveError> {
     let mut keep = history.body_worker();
     let mut expectations = BTreeMap::new();
     for loaded in files {
@@ -233,7 +231,7 @@ fn in_force(history: &ArchiveHistoryWriter, files: &[Loaded]) -> Result<KeptInte
         let record = RecordId::of_body(kept.id);
         expectations.insert(name.to_string_lossy().into_owned(), record);
     }
-    Ok(KeptIntent { plan: None, expectations })
+    Ok(expectations)
 }
 
 /// Requires that a named domain has captures. Without any, the check would compare nothing and
@@ -255,12 +253,4 @@ fn takes(filter: &UrlFilter, capture: &Capture) -> bool {
     let (host, path) = url.as_ref().map_or(("", ""), |url| (url.authority(), url.path_and_query()));
     filter.domain.as_deref().is_none_or(|domain| host.eq_ignore_ascii_case(domain))
         && filter.path_prefix.as_deref().is_none_or(|prefix| path.starts_with(prefix))
-}
-
-fn read_fact(store: &StoreReader, record: RecordId) -> Result<Vec<u8>, CrawlError> {
-    let mut bytes = Vec::new();
-    let id = hex_digits(record);
-    let mut object = object(store, record)?.read()?;
-    object.read_to_end(&mut bytes).map_err(|source| RepositoryError::ReadObject { id, source })?;
-    Ok(bytes)
 }

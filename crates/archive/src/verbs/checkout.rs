@@ -2,7 +2,11 @@
 //! working tree.
 
 use std::fs::{self, File, TryLockError};
+use std::io;
+use std::mem::discriminant;
 use std::path::{Component, Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
 use varve_file::RootedFiles;
 use varve_repository::RepositoryError;
 
@@ -10,7 +14,10 @@ use varve_catalog::CatalogRow;
 use varve_core::VersionId;
 use varve_core::fact::{HeadMoved, media_type};
 
+use super::commit::normal_url;
 use crate::error::ArchiveError;
+pub use crate::site_files::FileOptions;
+use crate::site_files::{FilesUpdate, MARK_FILE, TreeCondition};
 use varve_repository::atomic_replace::replace;
 use varve_repository::detect_layout;
 pub use varve_repository::history::{CheckoutReport, CoveredPages};
@@ -18,8 +25,6 @@ use varve_repository::history::{
     HistoryReader, HistoryWriter, WorkingTree, known_version, update_tree, write_tree, write_tree_lossy,
 };
 
-/// The file in an exported folder that names its version.
-const MARK_FILE: &str = ".varve-checkout";
 /// Maximum length of that file, in bytes.
 const MAX_MARK_BYTES: u64 = 4096;
 
@@ -72,11 +77,48 @@ fn turn_back(
     history.clear_intended_head()
 }
 
+/// How pages are written to a folder.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", tag = "layout")]
+pub enum FolderLayout {
+    /// A file for each page, which a browser opens.
+    Files(FileOptions),
+    /// A folder with two files for each page, as in the working tree of a Moku site.
+    Moku,
+}
+
+/// The URL of a folder, with a slash at its end, as pages below it begin.
+pub fn folder_url(text: &str) -> Result<String, ArchiveError> {
+    let url = normal_url(text)?;
+    if url.contains(['?', '#']) {
+        return Err(ArchiveError::NotAFolderUrl(url));
+    }
+    Ok(format!("{}/", url.trim_end_matches('/')))
+}
+
+/// What the mark of a folder says.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct FolderMark {
+    /// The versions of which it may hold files: one, unless it is unfinished.
+    holds: Vec<HeldVersion>,
+    /// Whether writing was interrupted, so that files may be missing or incomplete.
+    unfinished: bool,
+}
+
+/// A version in a folder.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct HeldVersion {
+    version: VersionId,
+    #[serde(flatten)]
+    layout: FolderLayout,
+}
+
 /// Writes the pages of a version to a folder: a new or empty one, or one from an earlier export.
 pub fn export(
     history: &HistoryReader,
     version: VersionId,
     folder: &Path,
+    layout: FolderLayout,
     progress: &mut dyn FnMut(u64),
 ) -> Result<CheckoutReport, ArchiveError> {
     if let Some(own) = own_folder_around(folder) {
@@ -89,29 +131,70 @@ pub fn export(
     }
     fs::create_dir_all(folder).map_err(ArchiveError::write(folder))?;
     let _alone = alone_in(folder)?;
-    let (mark, files) = (folder.join(MARK_FILE), RootedFiles::new(folder));
-    let (before, is_new, is_unfinished) = match files.read_text(&mark, MAX_MARK_BYTES) {
-        Ok(Some(text)) => {
-            let mut words = text.split_whitespace();
-            (words.next().and_then(|id| id.parse().ok()), false, words.next().is_some())
-        }
-        Ok(None) if is_free(folder) => (None, true, false),
-        Err(source) => return Err(RepositoryError::Read { path: mark, source }.into()),
-        Ok(None) => return Err(RepositoryError::NotEmpty { path: folder.to_owned() }.into()),
+    let (path, files) = (folder.join(MARK_FILE), RootedFiles::new(folder));
+    let before = read_mark(&files, &path, folder)?;
+    let is_other = |held: &HeldVersion| discriminant(&held.layout) != discriminant(&layout);
+    if before.iter().flat_map(|before| &before.holds).any(is_other) {
+        return Err(ArchiveError::OtherFolderLayout(folder.to_owned()));
+    }
+    let write_mark = |mark: &FolderMark| {
+        let json = serde_json::to_string(mark).expect("a mark can be written as JSON") + "\n";
+        replace(&files, &path, &mut json.as_bytes(), false).map_err(ArchiveError::write(&path))
     };
-    let write_mark =
-        |text: &str| replace(&files, &mark, &mut text.as_bytes(), false).map_err(ArchiveError::write(&mark));
     // Until the export is done, the folder holds pages of both versions, and a new tree may hold
     // incomplete pages.
-    write_mark(&format!("{} unfinished", before.unwrap_or(version)))?;
-    let tree = match () {
-        () if is_new => WorkingTree::new_at(folder),
-        () if is_unfinished => WorkingTree::unfinished_at(folder),
-        () => WorkingTree::new(folder),
+    let new = HeldVersion { version, layout };
+    let mut holds = before.clone().unwrap_or_default().holds;
+    if !holds.contains(&new) {
+        holds.push(new.clone());
+    }
+    write_mark(&FolderMark { holds, unfinished: true })?;
+    let report = match &new.layout {
+        FolderLayout::Moku => export_as_moku(history, folder, before.as_ref(), version, progress)?,
+        FolderLayout::Files(options) => {
+            FilesUpdate::new(history, folder, condition_of(before)).run(version, options.clone(), progress)?
+        }
     };
-    let done = update_tree(history, tree, before, version, progress)?;
-    write_mark(&version.to_string())?;
-    Ok(done)
+    write_mark(&FolderMark { holds: vec![new], unfinished: false })?;
+    Ok(report)
+}
+
+/// The mark of a folder; `None` if it is empty.
+fn read_mark(files: &RootedFiles, path: &Path, folder: &Path) -> Result<Option<FolderMark>, ArchiveError> {
+    let failed = |source| RepositoryError::Read { path: path.to_owned(), source };
+    match files.read_text(path, MAX_MARK_BYTES).map_err(failed)? {
+        Some(text) => match serde_json::from_str(&text) {
+            Ok(mark) => Ok(Some(mark)),
+            Err(error) => Err(failed(io::Error::new(io::ErrorKind::InvalidData, error)).into()),
+        },
+        None if is_free(folder) => Ok(None),
+        None => Err(RepositoryError::NotEmpty { path: folder.to_owned() }.into()),
+    }
+}
+
+fn condition_of(before: Option<FolderMark>) -> TreeCondition {
+    let Some(FolderMark { holds, unfinished }) = before else { return TreeCondition::New };
+    let of_files = |held: HeldVersion| match held.layout {
+        FolderLayout::Files(options) => Some((held.version, options)),
+        FolderLayout::Moku => None,
+    };
+    TreeCondition::Used { holds: holds.into_iter().filter_map(of_files).collect(), unfinished }
+}
+
+fn export_as_moku(
+    history: &HistoryReader,
+    folder: &Path,
+    before: Option<&FolderMark>,
+    version: VersionId,
+    progress: &mut dyn FnMut(u64),
+) -> Result<CheckoutReport, RepositoryError> {
+    let tree = match before {
+        None => WorkingTree::new_at(folder),
+        Some(before) if before.unfinished => WorkingTree::unfinished_at(folder),
+        Some(_) => WorkingTree::new(folder),
+    };
+    let held = before.and_then(|before| before.holds.first()).map(|held| held.version);
+    update_tree(history, tree, held, version, progress)
 }
 
 /// Locks a folder against other checkouts while the returned file lives: two at once would

@@ -20,6 +20,7 @@ use varve_core::{Moment, VersionId};
 
 use super::capture::refuse_user_info;
 use crate::error::ArchiveError;
+use crate::site_files::MARK_FILE;
 pub use varve_repository::history::KeptIntent;
 use varve_repository::history::{
     BodyInput, CapturePair, CoveredPages, HistoryWriter, NewCommit, PageChange, StatePages, VersionPages,
@@ -191,20 +192,24 @@ pub(crate) fn normal_url(text: &str) -> Result<String, ArchiveError> {
 }
 
 /// Every file below a folder with its URL. A file named `index` stands for its folder, as with most
-/// servers. Links are not followed, except the folder itself, because the user named it.
+/// servers. The mark of a checkout is left out. Links are not followed, except the folder itself,
+/// because the user named it.
 pub fn files_below(folder: &Path, base_url: &str, index: Option<&str>) -> Result<FolderFiles, ArchiveError> {
     normal_url(base_url)?;
     if base_url.contains(['?', '#']) {
         return Err(ArchiveError::NotAFolderUrl(ShownUrl(base_url).to_string()));
     }
     let base = base_url.trim_end_matches('/');
-    let mut found = FolderFiles::default();
+    let (mut found, top) = (FolderFiles::default(), folder);
     let mut waiting = vec![(base.to_owned(), folder.to_owned())];
     while let Some((url, folder)) = waiting.pop() {
         for entry in fs::read_dir(&folder).map_err(ArchiveError::read(&folder))? {
             let entry = entry.map_err(ArchiveError::read(&folder))?;
             let kind = entry.file_type().map_err(ArchiveError::read(&entry.path()))?;
             let name = entry.file_name();
+            if name == MARK_FILE && entry.path().parent() == Some(top) {
+                continue;
+            }
             let stands_for_folder = kind.is_file() && index.is_some_and(|index| name == index);
             let segment = if stands_for_folder { String::new() } else { percent_encode(&name) };
             let url = format!("{url}/{segment}");
@@ -295,7 +300,6 @@ pub fn commit(
         changes: Vec::new(),
         plan: request.intent.plan,
         expectations: request.intent.expectations.clone(),
-        verdicts: None,
     };
     let (pairs, changed) = match history {
         HistoryWriter::Archive(_) => {
@@ -315,6 +319,7 @@ pub fn commit(
     let written = tree.write(history, &pairs);
     history.move_head(head, version).map_err(|source| half_entered_error(version, source))?;
     seen.write_down(SeenCommit { version, covers: request.covers.clone() });
+    history.update_search_index();
     Ok(Report { version, parent, captures, changed, lacks_diff, tree: written? })
 }
 
@@ -624,7 +629,8 @@ fn add_changes(
         }
     };
     let scope = if below.is_some() { CoverageScope::Folder } else { CoverageScope::Pages };
-    manifest.coverage = Some(Coverage { scope, complete: true, unchanged: found.unchanged + skipped });
+    let unchanged = found.unchanged + skipped;
+    manifest.coverage = Some(Coverage { scope, complete: true, unchanged, below });
     manifest.inline = found.changes;
     Ok(found.changed)
 }

@@ -11,13 +11,14 @@ use varve_core::VersionId;
 use varve_core::history::{Capture, PageState, StoredDiff};
 use varve_diff::compare::{compare, compare_heads, learn};
 
+use super::cat::CaptureSelector;
 use crate::error::ArchiveError;
 use varve_repository::RepositoryError;
 use varve_repository::body_failure::BodyFailure;
 pub use varve_repository::history::MAX_COMPARED_BYTES;
 use varve_repository::history::{
-    CapturePair, CapturePairs, HistoryReader, HistoryWriter, LoadedPage, STATUS_NOT_MODIFIED, stored_diff,
-    with_full_response,
+    CapturePair, CapturePairs, HistoryReader, HistoryWriter, HostPairing, LoadedPage, STATUS_NOT_MODIFIED,
+    UnlistedPages, stored_diff, with_full_response,
 };
 
 pub use varve_core::headers::REDACTED_VALUE;
@@ -31,7 +32,7 @@ pub use varve_diff::text::{
     ChunkKind, DiffChunk, DiffStyle, DiffView, Hunk, HunkLine, InlineSpan, LineRunKind, LineSegment,
     LineSide, NO_NEWLINE_NOTE, PrintedLine, html, side_by_side,
 };
-pub use varve_repository::history::PageChange;
+pub use varve_repository::history::{HostPair, PageChange};
 
 /// The options of a diff.
 #[derive(Clone, Debug, Default)]
@@ -44,6 +45,10 @@ pub struct Request {
     pub noise_from: Option<VersionId>,
     /// Only pages of this URL.
     pub url: Option<String>,
+    /// Compare the captures of the two versions alone, instead of their states.
+    pub captures_only: bool,
+    /// Hosts whose pages are compared with each other.
+    pub host_pairs: Vec<HostPair>,
     /// How pages are compared.
     pub options: CompareOptions,
     /// Count noise as change.
@@ -102,6 +107,8 @@ pub struct Totals {
     pub changed: u64,
     /// In both, and the same.
     pub unchanged: u64,
+    /// In both, and no version between them asked about it.
+    pub not_asked: u64,
     /// In both, and the same except for noise.
     pub noise: u64,
     /// In both, with different bytes and the same text.
@@ -136,51 +143,117 @@ pub fn diff<E: From<ArchiveError>>(
     // The layout decides about redaction, not the caller.
     let options = as_shown(history, &request.options);
     let request = &Request { options, ..request.clone() };
-    let (pairs, same) = wanted_pairs(history, request).map_err(ArchiveError::from)?;
-    totals.unchanged += same;
-    for pair in pairs {
+    let mut unlisted = match (request.base, request.head) {
+        (Some(base), Some(head)) if base != head => {
+            UnlistedPages::between(history.catalog(), base, head).map_err(ArchiveError::from)?
+        }
+        _ => UnlistedPages::Known(u64::MAX),
+    };
+    let mut without_event = 0;
+    let compare = |pair: Result<CapturePair, RepositoryError>| {
         let pair = pair.map_err(ArchiveError::from)?;
+        if pair.is_from_same_event() {
+            without_event += 1;
+            return Ok(());
+        }
+        unlisted.add_page_with_event(&pair);
         if pair.change() == PageChange::Unchanged {
             totals.unchanged += 1;
-            continue;
+            return Ok(());
         }
-        compare_pair(history, request, &pair, &mut totals, &mut each)?;
+        compare_pair(history, request, &pair, &mut totals, &mut each)
+    };
+    let left_out = for_each_pair(history, request, compare)?;
+    without_event += left_out;
+    let unlisted = unlisted.count().min(without_event);
+    totals.unchanged += unlisted;
+    totals.not_asked = without_event - unlisted;
+    if let Some(url) = request.url.as_deref()
+        && totals == Totals::default()
+    {
+        let at = Some("in either version".to_owned());
+        return Err(ArchiveError::NoCapture { url: url.to_owned(), at }.into());
     }
-    match &request.url {
-        Some(url) if totals == Totals::default() => {
-            let at = Some("in either version".to_owned());
-            Err(ArchiveError::NoCapture { url: url.clone(), at }.into())
-        }
-        _ => Ok(totals),
+    Ok(totals)
+}
+
+/// Compares two responses of one URL, of which at least one is evidence of a check. `request.url`
+/// names the URL; the versions of the request are not used.
+pub fn diff_evidence<E: From<ArchiveError>>(
+    history: &HistoryReader,
+    request: &Request,
+    [base, head]: [&CaptureSelector; 2],
+    mut each: impl FnMut(&PageComparison<'_>) -> Result<(), E>,
+) -> Result<Totals, E> {
+    let url = request.url.as_deref().unwrap_or_default();
+    let pair = CapturePair::of(
+        Some(super::cat::look_up(history, url, base)?),
+        Some(super::cat::look_up(history, url, head)?),
+    );
+    let request = &Request { options: as_shown(history, &request.options), ..request.clone() };
+    let mut totals = Totals::default();
+    match pair.change() {
+        PageChange::Unchanged => totals.unchanged += 1,
+        _ => compare_pair(history, request, &pair, &mut totals, &mut each)?,
     }
+    Ok(totals)
 }
 
 type SomePairs<'a> = Box<dyn Iterator<Item = Result<CapturePair, RepositoryError>> + 'a>;
 
-/// The pages to compare, and the number of requested pages that are the same and omitted.
-fn wanted_pairs<'a>(
+/// Calls `each` with the pages to compare. Returns the number of requested pages that are the same
+/// and left out.
+fn for_each_pair<E: From<ArchiveError>>(
+    history: &HistoryReader,
+    request: &Request,
+    mut each: impl FnMut(Result<CapturePair, RepositoryError>) -> Result<(), E>,
+) -> Result<u64, E> {
+    let (catalog, base, head) = (history.catalog(), request.base, request.head);
+    let hosts = match &request.host_pairs[..] {
+        [] => history.host_pairing(),
+        pairs => HostPairing::Named(pairs.to_vec()),
+    };
+    if let Some(url) = request.url.as_deref() {
+        pairs_of_url(history, request, hosts, url).try_for_each(each)?;
+        return Ok(0);
+    }
+    let pairs = match request.captures_only {
+        true => CapturePairs::of_captures(catalog, base, head),
+        false => CapturePairs::that_differ(catalog, base, head).map_err(ArchiveError::from)?,
+    };
+    let mut pairs = pairs.with_hosts(hosts);
+    pairs.try_for_each(&mut each)?;
+    Ok(pairs.left_out())
+}
+
+/// The pages of one URL.
+fn pairs_of_url<'a>(
     history: &'a HistoryReader,
     request: &'a Request,
-) -> Result<(SomePairs<'a>, u64), RepositoryError> {
-    let (base, head) = (request.base, request.head);
-    let Some(url) = request.url.as_deref() else {
-        let (pairs, same) = CapturePairs::that_differ(history.catalog(), base, head)?;
-        return Ok((Box::new(pairs), same));
-    };
+    hosts: HostPairing,
+    url: &'a str,
+) -> SomePairs<'a> {
+    let (catalog, base, head) = (history.catalog(), request.base, request.head);
     if !history.has_versions() {
-        return Ok((Box::new(one_page(history, request, url).transpose().into_iter()), 0));
+        return Box::new(one_page(history, request, url).transpose().into_iter());
     }
-    let is_wanted = |pair: &Result<CapturePair, _>| pair.as_ref().map_or(true, |pair| is_page(pair, url));
+    let is_wanted =
+        move |pair: &Result<CapturePair, _>| pair.as_ref().map_or(true, |pair| is_page(pair, url));
+    if request.captures_only {
+        let pairs = CapturePairs::of_captures(catalog, base, head).with_hosts(hosts);
+        return Box::new(pairs.filter(is_wanted));
+    }
     // The expected path; a page of a Moku site may be stored without its query. A page has another
     // path only if a user chose it.
     let path = varve_repository::page_path::page_path(url);
     let bare = path.split('?').next().unwrap_or_default().to_owned();
     let mut paths = vec![bare, path];
     paths.dedup();
-    let mut found = CapturePairs::at(history.catalog(), base, head, &paths)?.filter(is_wanted).peekable();
+    let pairs = CapturePairs::at(catalog, base, head, paths).with_hosts(hosts.clone());
+    let mut found = pairs.filter(is_wanted).peekable();
     match found.peek() {
-        Some(_) => Ok((Box::new(found), 0)),
-        None => Ok((Box::new(CapturePairs::new(history.catalog(), base, head).filter(is_wanted)), 0)),
+        Some(_) => Box::new(found),
+        None => Box::new(CapturePairs::new(catalog, base, head).with_hosts(hosts).filter(is_wanted)),
     }
 }
 
@@ -245,7 +318,7 @@ fn compare_pair<E: From<ArchiveError>>(
         let learned = with_learned_noise(history, request, pair, &head)?;
         compare(&sides[0], &sides[1], learned.as_ref().unwrap_or(&request.options))
     };
-    let is_answered_otherwise = status_differs(pair) || pair.moved().is_some();
+    let is_answered_otherwise = status_differs(pair) || pair.has_new_host();
     if request.headers_only && !is_answered_otherwise && comparison.headers_changed(request.all) == 0 {
         totals.unchanged += 1;
         return Ok(());
@@ -269,7 +342,7 @@ fn has_same_body(pair: &CapturePair) -> bool {
 /// to, so it does not count as a change.
 fn in_full(history: &HistoryReader, pair: CapturePair) -> Result<CapturePair, ArchiveError> {
     let full = |page: Option<Capture>| page.map(|page| with_full_response(history, page)).transpose();
-    Ok(CapturePair { base: full(pair.base)?, head: full(pair.head)?, states: pair.states })
+    Ok(CapturePair { base: full(pair.base)?, head: full(pair.head)?, ..pair })
 }
 
 /// Whether the status of a page differs, or the page is in one version only. A 304 status does not
@@ -296,7 +369,7 @@ impl PageComparison<'_> {
     /// be known.
     pub fn is_changed(&self) -> Option<bool> {
         let comparison = self.comparison?;
-        Some(status_differs(self.pair) || self.pair.moved().is_some() || comparison.is_changed())
+        Some(status_differs(self.pair) || self.pair.has_new_host() || comparison.is_changed())
     }
 }
 
@@ -350,7 +423,8 @@ pub fn captures<T>(
 
 /// Computes the diff of two versions in its stored form, and stores it.
 pub fn keep(history: &HistoryWriter, base: Option<VersionId>, head: VersionId) -> Result<(), ArchiveError> {
-    let pairs = CapturePairs::new(history.catalog(), base, Some(head));
+    let pairs =
+        CapturePairs::new(history.catalog(), base, Some(head)).with_hosts(history.as_reader().host_pairing());
     let json = stored_diff(history.as_reader(), history.redaction(), (base, head), pairs)?.to_json();
     Ok(history.apply(vec![CatalogRow::Diff(StoredDiff { base, head, json, time: history.now() })])?)
 }

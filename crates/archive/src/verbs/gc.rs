@@ -309,7 +309,8 @@ fn make_diffs(
     let mut unmade = 0;
     for action in actions {
         let GcAction::MakeDiff { base, head } = action else { continue };
-        let pairs = CapturePairs::new(history.catalog(), Some(*base), Some(*head));
+        let pairs = CapturePairs::new(history.catalog(), Some(*base), Some(*head))
+            .with_hosts(history.as_reader().host_pairing());
         match whole_stored_diff(history.as_reader(), history.redaction(), (*base, *head), pairs)? {
             Some(diff) => {
                 let (json, time) = (diff.to_json(), history.now());

@@ -1,17 +1,20 @@
 //! `log`: the versions, newest first, or the captures of one URL.
 
-use varve_core::history::{Capture, CaptureOwner};
+use varve_core::fact::VerdictDetail;
+use varve_core::history::{Capture, CaptureOwner, StoredVerdict};
 use varve_core::url::query::UrlQuery;
 use varve_core::url::{clean, normalise, page_identity};
-use varve_core::{Moment, VersionId};
+use varve_core::{CheckId, Moment, VersionId};
 
 use super::capture::refuse_user_info;
 use super::cat::CaptureSelector;
 use crate::error::ArchiveError;
-use varve_repository::history::HistoryReader;
+use varve_repository::history::{HistoryReader, detail_of};
 
 pub use varve_catalog::Removal;
-pub use varve_core::history::{CaptureFilter, ListCursor, TimeOrder, VersionFilter, VersionInfo};
+pub use varve_core::history::{
+    CaptureFilter, ListCursor, StoredCheck, TimeOrder, VersionFilter, VersionInfo,
+};
 
 /// Versions, newest first.
 pub fn versions(
@@ -20,6 +23,36 @@ pub fn versions(
     page: ListCursor<VersionId>,
 ) -> Result<Vec<VersionInfo>, ArchiveError> {
     Ok(history.catalog().versions(filter, page)?)
+}
+
+/// Checks, newest first.
+pub fn checks(history: &HistoryReader, page: ListCursor<CheckId>) -> Result<Vec<StoredCheck>, ArchiveError> {
+    Ok(history.catalog().checks(page)?)
+}
+
+/// The verdicts of checks on a URL, newest first. The URL may be given in any equivalent spelling.
+pub fn verdicts(
+    history: &HistoryReader,
+    url: &str,
+    limit: usize,
+) -> Result<Vec<UrlVerdictRow>, ArchiveError> {
+    for spelling in spellings(url) {
+        let found = history.catalog().verdicts_of(&spelling, limit)?;
+        if !found.is_empty() {
+            let row = |verdict: StoredVerdict| UrlVerdictRow { detail: detail_of(&verdict), verdict };
+            return Ok(found.into_iter().map(row).collect());
+        }
+    }
+    Ok(Vec::new())
+}
+
+/// A verdict with its details.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UrlVerdictRow {
+    /// The verdict.
+    pub verdict: StoredVerdict,
+    /// Its details.
+    pub detail: VerdictDetail,
 }
 
 /// Captures of a URL, newest first, under any of its spellings. The URL may be given in any
@@ -110,7 +143,7 @@ pub(crate) fn at_address<T>(
     find(&kept.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// The responses of a URL that were removed from the silos and have no capture any more, latest
+/// The responses and committed pages of a URL that were removed from the silos and have no capture any more, latest
 /// removal first.
 pub fn removals(history: &HistoryReader, url: &str, limit: usize) -> Result<Vec<Removal>, ArchiveError> {
     let found = first_kept(history, url, |spelling| {

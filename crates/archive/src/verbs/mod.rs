@@ -5,6 +5,7 @@
 
 pub mod audit;
 pub mod audit_site;
+pub mod blame;
 pub mod capture;
 pub mod cat;
 pub mod check;
@@ -25,12 +26,14 @@ pub mod intent;
 pub mod key;
 pub mod log;
 pub mod moku;
+mod page_events;
 pub mod plan;
 pub mod purge;
 pub mod rebuild;
 mod rebuild_losses;
 pub mod replay;
 pub mod score;
+pub mod search;
 pub mod show;
 pub mod store;
 pub mod stow;

@@ -38,6 +38,7 @@ use varve_store::record::record_uri;
 use varve_store::{NewObject, StoreError, StoreWriter};
 use varve_warc::write::Packer;
 
+use super::capture::refuse_user_info;
 use crate::error::ArchiveError;
 use varve_repository::archive_writer::ArchiveWriter;
 use varve_repository::history::parts_of;
@@ -101,6 +102,9 @@ impl Report {
 pub fn plan(writer: &ArchiveWriter, request: &Request) -> Result<PurgeSelection, ArchiveError> {
     if request.why.trim().is_empty() {
         return Err(ArchiveError::NoReason);
+    }
+    for url in &request.urls {
+        refuse_user_info(url)?;
     }
     PurgeSelection::of(writer, request)
 }

@@ -1,4 +1,5 @@
-//! `rebuild`: rebuilds index, catalog and HEAD from the silos alone, reading each silo once.
+//! `rebuild`: rebuilds index, catalog and HEAD from the silos alone, reading each silo once. Then the
+//! search index is built from the captures.
 
 use std::path::PathBuf;
 
@@ -16,8 +17,9 @@ use varve_repository::archive::read_settings;
 use varve_repository::archive_paths::ArchivePaths;
 use varve_repository::archive_writer::{ArchiveWriter, WriterOptions};
 use varve_repository::backends::Backends;
-use varve_repository::history::{CatalogFiller, FilledCatalog, catch_up};
+use varve_repository::history::{ArchiveHistoryReader, CatalogFiller, FilledCatalog, catch_up};
 use varve_repository::pending_swap::remove;
+use varve_repository::search::rebuild_search_index;
 
 pub use super::rebuild_losses::LostItem;
 pub use varve_repository::history::OmittedRow;
@@ -59,6 +61,7 @@ pub fn rebuild(
         || !index.findings.is_empty()
         || catalog.is_ahead_of_silos()?;
     let InstalledCatalog { left_out, lost } = catalog.install(compares_rows)?;
+    rebuild_search_index(&ArchiveHistoryReader::open_at(layout)?)?;
     drop(lock);
     Ok(Rebuilt { index, left_out, lost })
 }

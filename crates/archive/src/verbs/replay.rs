@@ -6,6 +6,8 @@
 //! without `www.`. Such a URL is reported, not substituted, so that every page is shown under its
 //! own URL.
 
+use std::io::Read;
+
 use varve_core::Moment;
 use varve_core::headers::HeaderView;
 use varve_core::history::{Capture, CaptureChoice, CaptureFilter, ListCursor, TimeOrder};
@@ -13,6 +15,8 @@ use varve_core::history::{Capture, CaptureChoice, CaptureFilter, ListCursor, Tim
 use super::cat::{self, CaptureSelector};
 use super::log::{first_kept, spellings};
 use crate::error::ArchiveError;
+use varve_repository::RepositoryError;
+use varve_repository::archive::hex_digits;
 use varve_repository::history::{HistoryReader, STATUS_NOT_MODIFIED, headers_of};
 
 /// Number of captures read on either side.
@@ -44,7 +48,7 @@ impl ReplayTime {
         Self { from, last: from }
     }
 
-    /// Parses 4 to 14 digits, missing ones taking their lowest value, or 20 digits with
+    /// Parses 4 to 14 digits, which mean the last second of their period, or 20 digits with
     /// microseconds. A year prefix stands for the last year with that prefix, up to 2999: links use
     /// `2` for the newest capture.
     pub fn read(digits: &str) -> Option<Self> {
@@ -56,13 +60,14 @@ impl ReplayTime {
                 let second: Moment = second.parse().ok()?;
                 Some(Self::exactly(Moment::from_micros(second.micros().saturating_add(micros.parse().ok()?))))
             }
-            _ => match LAST_YEAR.get(digits.len()..) {
-                Some(rest) if !digits.is_empty() => [digits, rest].concat(),
-                _ => digits.to_owned(),
+            _ => {
+                let digits = match LAST_YEAR.get(digits.len()..) {
+                    Some(rest) if !digits.is_empty() => [digits, rest].concat(),
+                    _ => digits.to_owned(),
+                };
+                let last = Moment::parse_end(&digits).ok()?;
+                Some(Self::second(Moment::from_micros(last.micros().saturating_sub(REST_OF_SECOND))))
             }
-            .parse()
-            .ok()
-            .map(Self::second),
         }
     }
 }
@@ -96,6 +101,27 @@ impl ReplayCapture {
             false => self.capture.time.digits(),
         }
     }
+}
+
+/// Maximum length of a screenshot, in bytes.
+const MAX_SCREENSHOT_BYTES: u64 = 64 << 20;
+/// How a PNG file begins.
+const PNG_SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
+
+/// The screenshot that a browser made of a capture, a PNG file; `None` if there is none.
+pub fn screenshot(history: &HistoryReader, capture: &Capture) -> Result<Option<Vec<u8>>, ArchiveError> {
+    let HistoryReader::Archive(archive) = history else { return Ok(None) };
+    let Some(id) = history.renderings(capture)?.screenshot else { return Ok(None) };
+    let object = archive.archive().object(id)?;
+    let mut bytes = Vec::new();
+    let read = object.read_range(0, object.length().min(MAX_SCREENSHOT_BYTES))?.read_to_end(&mut bytes);
+    read.map_err(|source| RepositoryError::ReadObject { id: hex_digits(id), source })?;
+    Ok(Some(bytes).filter(|bytes| bytes.starts_with(PNG_SIGNATURE)))
+}
+
+/// Whether there is a screenshot of a capture.
+pub fn has_screenshot(history: &HistoryReader, capture: &Capture) -> Result<bool, ArchiveError> {
+    Ok(history.renderings(capture)?.screenshot.is_some())
 }
 
 /// The result of a lookup of a URL.
@@ -311,16 +337,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn digits_mean_a_second_or_an_instant() {
+    fn digits_mean_the_last_second_of_a_period_or_an_instant() {
         let at = |text: &str| text.parse::<Moment>().unwrap();
-        assert_eq!(ReplayTime::read("2026"), Some(ReplayTime::second(at("2026-01-01"))));
+        for (digits, last) in [
+            ("2026", "2026-12-31T23:59:59Z"),
+            ("202602", "2026-02-28T23:59:59Z"),
+            ("20260228", "2026-02-28T23:59:59Z"),
+            ("202602280204", "2026-02-28T02:04:59Z"),
+        ] {
+            assert_eq!(ReplayTime::read(digits), Some(ReplayTime::second(at(last))), "{digits}");
+        }
         assert_eq!(ReplayTime::read("20260102030405"), Some(ReplayTime::second(at("2026-01-02T03:04:05Z"))));
         assert_eq!(
             ReplayTime::read("20260102030405000678"),
             Some(ReplayTime::exactly(at("2026-01-02T03:04:05.000678Z")))
         );
         assert_eq!(precise_digits(at("2026-01-02T03:04:05.000678Z")), "20260102030405000678");
-        for (digits, year) in [("1", "1999-01-01"), ("2", "2999-01-01"), ("202", "2029-01-01")] {
+        for (digits, year) in
+            [("1", "1999-12-31T23:59:59Z"), ("2", "2999-12-31T23:59:59Z"), ("202", "2029-12-31T23:59:59Z")]
+        {
             assert_eq!(ReplayTime::read(digits), Some(ReplayTime::second(at(year))));
         }
         for wrong in ["", "20261", "20261301", "2026010203040500067", "202601020304050006789", "2026é"] {

@@ -433,7 +433,8 @@ impl Scorer<'_> {
             let change = self.pair(&pair)?;
             Ok((pair, change))
         };
-        let pairs = CapturePairs::new(self.history.catalog(), self.base, Some(self.head));
+        let pairs = CapturePairs::new(self.history.catalog(), self.base, Some(self.head))
+            .with_hosts(self.history.host_pairing());
         run_in_order(
             WorkerCount { threads, together: PAGES_PER_BATCH },
             pairs,

@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use varve_archive::expectations::report::{CheckedUrl, ContentComparison};
+use varve_archive::history::StatePages;
 use varve_archive::verbs::capture::{CrawlSettings, NetworkOptions, RunOptions, ScopeKind, capture};
 use varve_archive::verbs::check::{CheckLabel, ExpectationSource, Request, check};
+use varve_archive::verbs::log::ListCursor;
 use varve_testkit::web::{Answer, Site};
 
 use crate::scene::{Scene, Wrong, told};
@@ -102,25 +104,25 @@ fn a_304_response_means_the_earlier_page() {
     let (found, _) = scene.check_all(ExpectationSource::LastVersion, &Request::default());
     let kept = found.iter().find(|checked| checked.url.ends_with("/kept")).unwrap();
     assert_eq!(kept.comparison, Some(ContentComparison::Changed));
-    assert_eq!(kept.last_good.as_ref().map(|good| good.status), Some(200), "{:?}", told(&found));
+    assert_eq!(kept.last_good.as_ref().map(|good| good.capture.status), Some(200), "{:?}", told(&found));
 }
 
 #[test]
-fn captures_of_a_check_are_not_expectations() {
+fn responses_to_a_check_are_not_expectations() {
     let (scene, mood) = captured();
     mood.store(1, Ordering::SeqCst);
     let first = scene.check_all(ExpectationSource::LastVersion, &Request::default()).0;
     let second = scene.check_all(ExpectationSource::LastVersion, &Request::default()).0;
     assert_eq!(told(&first), told(&second));
     let short = second.iter().find(|checked| checked.url.ends_with("/short")).unwrap();
-    assert_eq!(short.last_good.as_ref().unwrap().status, 200);
+    assert_eq!(short.last_good.as_ref().unwrap().capture.status, 200);
     assert_eq!(short.health.unwrap().word(), "gone");
     assert!(short.since.is_some() && short.capture.is_some());
     scene.assert_sound();
 }
 
 #[test]
-fn versions_made_by_checks_are_not_the_expected_state() {
+fn a_check_is_no_version_to_compare_with() {
     let scene = Scene::new(site().0);
     let refused = || {
         let (history, label) = (scene.history(), CheckLabel { message: "check".to_owned(), author: None });
@@ -138,7 +140,31 @@ fn versions_made_by_checks_are_not_the_expected_state() {
     assert!(refused().contains("there is no version yet"), "{}", refused());
     scene.promise("", &["_path: /steady"]);
     scene.check(&Request::default());
-    assert!(refused().contains("only checks"), "{}", refused());
+    assert!(refused().contains("there is no version yet"), "{}", refused());
+}
+
+/// A check changes neither HEAD nor its state nor the captures of a URL.
+#[test]
+fn a_check_makes_no_version_and_no_capture() {
+    let (scene, mood) = captured();
+    scene.promise("", &["_path: /steady", "_path: /nowhere"]);
+    let state = |scene: &Scene| {
+        let reader = scene.reader();
+        let head = reader.head().unwrap();
+        let pages: Vec<_> = StatePages::new(reader.catalog(), head).map(Result::unwrap).collect();
+        let urls = reader.catalog().urls("", ListCursor::first(100)).unwrap();
+        (head, pages, urls, reader.catalog().open_runs().unwrap())
+    };
+    let before = state(&scene);
+    for now in 0..2 {
+        mood.store(now, Ordering::SeqCst);
+        scene.check(&Request::default());
+        scene.check_all(ExpectationSource::LastVersion, &Request::default());
+    }
+    assert_eq!(state(&scene), before);
+    assert_eq!(scene.reader().catalog().count_versions(9).unwrap(), 1);
+    assert_eq!(scene.reader().catalog().checks(ListCursor::first(9)).unwrap().len(), 4);
+    scene.assert_sound();
 }
 
 #[test]
@@ -212,6 +238,6 @@ fn a_stopped_check_stores_its_results() {
     let (found, ended) = scene.check_all(ExpectationSource::LastVersion, &request);
     assert!(!found.is_empty() && found.len() < 20, "{:?}", told(&found));
     assert!(found.iter().all(|checked| !checked.verdict.is_failure()));
-    assert!(ended.version.is_some() && ended.captures as usize >= found.len());
+    assert!(ended.check.is_some() && ended.responses as usize >= found.len());
     scene.assert_sound();
 }

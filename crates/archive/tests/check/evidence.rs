@@ -6,10 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use varve_archive::expectations::{ProbeOptions, UrlHealth, Verdict};
-use varve_archive::history::VersionPages;
-use varve_archive::verbs::check::{ExpectationSource, Request, explain};
+use varve_archive::history::HistoryReader;
+use varve_archive::verbs::cat::{CaptureSelector, look_up};
+use varve_archive::verbs::check::{CheckLabel, ExpectationSource, Request, check, explain};
 use varve_archive::verbs::rebuild;
-use varve_archive::{ArchivePaths, Capture};
+use varve_archive::{ArchivePaths, Capture, CheckId};
 use varve_testkit::web::{Answer, Site};
 
 use crate::scene::{Scene, Wrong, opening, prober, told};
@@ -37,8 +38,10 @@ fn page() -> String {
     PAGE.replace("SHA", &digest.to_string())
 }
 
-fn captures(scene: &Scene, version: varve_archive::VersionId) -> Vec<Capture> {
-    VersionPages::new(scene.reader().catalog(), Some(version)).map(Result::unwrap).collect()
+/// The response that decided the verdict of a check on a URL.
+fn response(scene: &Scene, url: &str, check: CheckId) -> Capture {
+    let history = HistoryReader::from(&scene.reader());
+    look_up(&history, url, &CaptureSelector::Check(check)).unwrap()
 }
 
 fn body(scene: &Scene, capture: &Capture) -> String {
@@ -48,26 +51,47 @@ fn body(scene: &Scene, capture: &Capture) -> String {
 }
 
 #[test]
-fn responses_and_their_redirects_are_captured_and_linked() {
+fn responses_and_their_redirects_are_stored_and_found_by_the_check() {
     let (site, _) = moody();
     let scene = Scene::new(site);
     let moved = page().replace("_path: /page", "_path: /redirect/away?to=/page");
     scene.promise("", &[&page(), &moved, "_path: /close"]);
     let (found, ended) = scene.check(&Request::default());
     assert_eq!(told(&found[..2]), ["/page ok", "/redirect/away?to=/page ok"]);
-    assert!(found[2].verdict.is_failure() && found[2].capture.is_none());
-    let captures = captures(&scene, ended.version.unwrap());
-    assert_eq!(ended.captures, 3);
-    let linked = |number: usize| {
-        let id = found[number].capture.as_deref().unwrap();
-        captures.iter().find(|capture| capture.id.to_string() == id).unwrap()
-    };
-    assert_eq!(body(&scene, linked(0)), "<p>As promised.</p>\n");
-    assert_eq!(linked(1).url, scene.web.url("/page"));
-    assert_ne!(linked(0).id, linked(1).id);
-    let version = scene.reader().catalog().version(&ended.version.unwrap()).unwrap().unwrap().version;
-    assert_eq!(version.message, "check");
-    assert_eq!(scene.reader().head().unwrap(), ended.version);
+    assert!(found[2].verdict.is_failure() && found[2].capture.is_none() && found[2].check.is_none());
+    assert_eq!(ended.responses, 3);
+    let direct = response(&scene, &found[0].url, ended.check.unwrap());
+    assert_eq!(body(&scene, &direct), "<p>As promised.</p>\n");
+    assert_eq!(found[0].capture, direct.record.map(|record| record.to_string()));
+    assert_eq!(direct.headers.get("content-type").unwrap()[0], "text/html");
+    let led = response(&scene, &found[1].url, ended.check.unwrap());
+    assert_eq!((led.url.as_str(), led.status), (&*scene.web.url("/page"), 200));
+    assert_ne!(led.record, direct.record);
+    let check = scene.reader().catalog().check(&ended.check.unwrap()).unwrap().unwrap();
+    assert_eq!((check.message.as_str(), check.counts.ok, check.counts.unreachable), ("check", 2, 1));
+    scene.assert_sound();
+}
+
+/// A check that was killed before its fact was written leaves records without rows.
+#[test]
+fn responses_without_their_check_are_no_rows() {
+    let (site, _) = moody();
+    let scene = Scene::new(site);
+    scene.promise("", &[&page()]);
+    let before = scene.rows();
+    let label = CheckLabel { message: "killed".to_owned(), author: None };
+    let stop = Request { retries: 0, ..Request::default() };
+    let history = scene.history();
+    let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let database = scene.database();
+        let mut progress = |_| panic!("killed after the first response");
+        let source = ExpectationSource::Database(&database);
+        check(&history, source, &stop, label, &scene.prober(true), &mut progress, |_| Ok::<(), Wrong>(()))
+    }));
+    assert!(died.is_err());
+    drop(history);
+    drop(scene.history());
+    assert_eq!(scene.rows(), before);
     scene.assert_sound();
 }
 
@@ -83,7 +107,8 @@ fn a_failure_is_reported_with_its_start_and_the_last_good_capture() {
     let failure = &second[0];
     assert!(failure.verdict.is_failure());
     let good = failure.last_good.as_deref().unwrap();
-    assert_eq!(Some(good.id.to_string()), first[0].capture);
+    assert_eq!(good.capture.record.map(|record| record.to_string()), first[0].capture);
+    assert_eq!(good.check, first[0].check);
     assert!(matches!(failure.health, Some(UrlHealth::Failing { .. })), "{failure:?}");
     let mut hunks = 0;
     let history = scene.history();
@@ -127,21 +152,19 @@ fn a_truncated_response_is_stored_as_truncated() {
         told(&found),
         ["/length/short unreachable: the answer is not whole: the connection ended before it did"]
     );
-    let captures = captures(&scene, ended.version.unwrap());
-    assert!(captures[0].truncated);
-    assert_eq!(found[0].capture, Some(captures[0].id.to_string()));
+    assert!(response(&scene, &found[0].url, ended.check.unwrap()).truncated);
     scene.assert_sound();
 }
 
 #[test]
-fn a_check_without_any_answer_is_written_down_and_makes_no_version() {
+fn a_check_without_any_answer_is_written_down() {
     let (site, _) = moody();
     let scene = Scene::new(site);
     scene.promise("", &["_path: /close"]);
     for _ in 0..2 {
         let (found, ended) = scene.check(&Request::default());
-        assert_eq!((found.len(), ended.version), (1, None));
-        assert!(ended.verdicts.is_some());
+        assert_eq!((found.len(), ended.responses), (1, 0));
+        assert!(ended.check.is_some());
     }
     let rows = scene.reader().catalog().verdicts_of(&scene.web.url("/close"), 10).unwrap();
     assert_eq!(rows.len(), 2, "the later one is later: {rows:?}");
@@ -172,20 +195,20 @@ fn verdicts_and_their_evidence_are_made_again_from_the_silos() {
 }
 
 #[test]
-fn the_expectations_in_force_are_kept_with_the_version() {
+fn the_expectations_in_force_are_kept_with_the_check() {
     let (site, _) = moody();
     let scene = Scene::new(site);
     scene.promise("", &[&page()]);
     let (_, ended) = scene.check(&Request::default());
-    let record = scene.reader().catalog().version(&ended.version.unwrap()).unwrap().unwrap().version.record;
+    let record = scene.reader().catalog().check(&ended.check.unwrap()).unwrap().unwrap().record;
     let archive = varve_archive::Archive::open(&scene.root()).unwrap();
     let read = |id| {
         let mut text = String::new();
         archive.object(id).unwrap().read().unwrap().read_to_string(&mut text).unwrap();
         text
     };
-    let manifest: serde_json::Value = serde_json::from_str(&read(record.unwrap())).unwrap();
-    assert_eq!(manifest["verdicts"], ended.verdicts.unwrap().to_string());
+    let manifest: serde_json::Value = serde_json::from_str(&read(record)).unwrap();
+    assert_eq!(manifest["verdicts"][0]["verdict"], "ok");
     let id = manifest["expectations"][format!("{}.yaml", scene.host())].as_str().unwrap();
     let file = ArchivePaths::new(&scene.root()).expectations().join(format!("{}.yaml", scene.host()));
     assert_eq!(read(id.parse().unwrap()), fs::read_to_string(file).unwrap());

@@ -12,7 +12,7 @@ use varve_testkit::web::{Answer, Site, Web};
 use crate::scene::{Scene, Wrong, prober, told};
 
 fn question(url: String) -> ProbeRequest {
-    ProbeRequest { url, follow: Follow::Redirects, content: true, length: None }
+    ProbeRequest { url, follow: Follow::Redirects, content: true, length: None, max_bytes: None }
 }
 
 fn ask(scene: &Scene, path: &str) -> Observed {

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use varve_archive::expectations::report::CheckedUrl;
 use varve_archive::expectations::{ProbeOptions, RunClock, UrlDatabase, WebProber};
-use varve_archive::history::{ArchiveHistoryReader, ArchiveHistoryWriter};
+use varve_archive::history::{ArchiveHistoryReader, ArchiveHistoryWriter, HistoryReader};
 use varve_archive::verbs::audit::{AuditRequest, audit};
 use varve_archive::verbs::capture::NetworkOptions;
-use varve_archive::verbs::check::{CheckLabel, ExpectationSource, Request, StoredCheck, check, look};
+use varve_archive::verbs::check::{CheckLabel, ExpectationSource, Report, Request, check, look};
 use varve_archive::verbs::init::init;
 use varve_archive::{Archive, ArchiveError, ArchivePaths, ArchiveSettings, Date, Moment, WriterOptions};
 use varve_testkit::web::{Site, Web};
@@ -100,7 +100,7 @@ impl Scene {
     }
 
     /// Checks the expectations of the URL database, and stores the evidence.
-    pub(crate) fn check(&self, request: &Request) -> (Vec<CheckedUrl>, StoredCheck) {
+    pub(crate) fn check(&self, request: &Request) -> (Vec<CheckedUrl>, Report) {
         self.check_all(ExpectationSource::Database(&self.database()), request)
     }
 
@@ -108,7 +108,7 @@ impl Scene {
         &self,
         source: ExpectationSource<'_>,
         request: &Request,
-    ) -> (Vec<CheckedUrl>, StoredCheck) {
+    ) -> (Vec<CheckedUrl>, Report) {
         self.check_by(&self.prober(true), source, request)
     }
 
@@ -118,7 +118,7 @@ impl Scene {
         prober: &WebProber,
         source: ExpectationSource<'_>,
         request: &Request,
-    ) -> (Vec<CheckedUrl>, StoredCheck) {
+    ) -> (Vec<CheckedUrl>, Report) {
         let history = self.history();
         let mut found = Vec::new();
         let label = CheckLabel { message: "check".to_owned(), author: None };
@@ -132,7 +132,8 @@ impl Scene {
     /// Holds the web against the last version, and keeps nothing.
     pub(crate) fn look(&self) -> Vec<CheckedUrl> {
         let mut found = Vec::new();
-        look(&self.reader(), &Request::default(), &self.prober(true), &mut |_| {}, |checked| {
+        let history = HistoryReader::from(&self.reader());
+        look(&history, &Request::default(), &self.prober(true), &mut |_| {}, |checked| {
             found.push(checked);
             Ok::<(), Wrong>(())
         })

@@ -14,7 +14,7 @@ use varve_archive::verbs::{checkout, rebuild, score, tag};
 use varve_archive::{Archive, ArchiveError, ArchivePaths, ArchiveWriter, BodyFailure, RecordId, VersionId};
 use varve_core::fact::{Manifest, RunSummary, StateChanges, TombstoneKind, media_type};
 use varve_core::{Moment, RunId};
-use varve_store::exchange::{ExchangeWriter, NewExchange};
+use varve_store::exchange::{ExchangeRun, ExchangeWriter, NewExchange};
 use varve_warc::date::Date;
 
 pub(crate) fn rewrite(root: &Path, request: &Request) -> Report {
@@ -175,7 +175,7 @@ fn a_page_is_purged_from_every_version_and_no_other_page() {
     assert!(reader.catalog().tag("kept").expect("read").is_some());
     assert!(receipt.bytes_after > 0 && receipt.kept >= 4);
     let to = root.join("out");
-    let done = checkout::export(&reader, second, &to, &mut |_| {}).expect("written");
+    let done = export(&reader, second, &to, &mut |_| {}).expect("written");
     assert_eq!((done.written, done.left_out.count(|trouble| trouble == BodyFailure::Missing)), (1, 1));
     assert!(!to.join("private").exists(), "no folder is left for a page that is not here");
     drop(reader);
@@ -234,7 +234,7 @@ pub(crate) fn exchange_of_run<'a>(number: u128, url: &'a str, response: &'a Vec<
         trailers: &[],
         timing: None,
         truncated: None,
-        run: Some(run_numbered(number)),
+        run: Some(ExchangeRun::Capture(run_numbered(number))),
         warcinfo: None,
         unchanged: None,
         non_capture_method: None,
@@ -403,9 +403,7 @@ fn a_purged_version_is_not_referenced_by_new_records() {
     }
     assert!(is_told(tag::set(&writer, "old", Some(gone)).expect_err("gone")));
     assert!(is_told(checkout::checkout(&writer, gone, &mut |_| {}).expect_err("gone")));
-    assert!(is_told(
-        checkout::export(writer.as_reader(), gone, &root.join("out"), &mut |_| {}).expect_err("gone")
-    ));
+    assert!(is_told(export(writer.as_reader(), gone, &root.join("out"), &mut |_| {}).expect_err("gone")));
     let on_it = CommitRequest { message: "on it".to_owned(), parent: Some(gone), ..Default::default() };
     let pages = vec![page("https://e.org/", "three")];
     assert!(is_told(commit(&writer, &on_it, pages, &|_| {}).expect_err("gone")));

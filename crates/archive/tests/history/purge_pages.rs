@@ -10,7 +10,7 @@ use varve_archive::history::{HistoryReader, StatePages, open_reader};
 use varve_archive::verbs::cat::{self, CaptureSelector, look_up, removal_of};
 use varve_archive::verbs::commit::{NewPage, Request as CommitRequest, commit};
 use varve_archive::verbs::purge::{AtSign, GroupPattern, Request};
-use varve_archive::verbs::{checkout, rebuild, score};
+use varve_archive::verbs::{rebuild, score};
 use varve_archive::{ArchiveError, ArchivePaths, VersionId};
 use varve_core::history::PageState;
 
@@ -75,7 +75,7 @@ fn a_purged_page_leaves_all_versions_although_another_page_has_its_body() {
             assert_eq!(removal_of(&reader, &copy).expect("read"), None);
         }
         let to = tempfile::tempdir().expect("a folder");
-        let done = checkout::export(&reader, second, &to.path().join("out"), &mut |_| {});
+        let done = export(&reader, second, &to.path().join("out"), &mut |_| {});
         assert_eq!(done.expect("written").written, 1);
     };
     look();

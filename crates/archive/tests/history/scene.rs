@@ -7,9 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use varve_archive::history::{HistoryReader, HistoryWriter, StatePages, open_reader, open_writer};
+use varve_archive::verbs::checkout::{self, CheckoutReport, FileOptions, FolderLayout};
 use varve_archive::verbs::commit::{NewBody, NewPage, Report, Request, commit};
 use varve_archive::verbs::init::init;
-use varve_archive::{Capture, Date, Headers, VersionId, WriterOptions};
+use varve_archive::{ArchiveError, Capture, Date, Headers, VersionId, WriterOptions};
 use varve_core::history::PageState;
 
 /// The layouts that history can be added to.
@@ -76,6 +77,26 @@ pub(crate) fn contents(reader: &HistoryReader, version: VersionId) -> Vec<(Strin
     let pages = StatePages::new(reader.catalog(), Some(version)).map(|page| page.expect("read"));
     let shown = pages.filter_map(PageState::into_shown);
     shown.map(|page| (page.url.clone(), body(reader, &page))).collect()
+}
+
+/// Writes a version to a folder in the layout of Moku.
+pub(crate) fn export(
+    reader: &HistoryReader,
+    version: VersionId,
+    to: &Path,
+    progress: &mut dyn FnMut(u64),
+) -> Result<CheckoutReport, ArchiveError> {
+    checkout::export(reader, version, to, FolderLayout::Moku, progress)
+}
+
+/// Writes a version to a folder as files.
+pub(crate) fn export_files(
+    reader: &HistoryReader,
+    version: VersionId,
+    to: &Path,
+    options: FileOptions,
+) -> CheckoutReport {
+    checkout::export(reader, version, to, FolderLayout::Files(options), &mut |_| {}).expect("written")
 }
 
 /// Every row, as text.

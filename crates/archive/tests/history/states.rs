@@ -8,7 +8,6 @@ use crate::purge::{assert_sound, request, rewrite};
 use crate::scene::*;
 use varve_archive::history::{CapturePairs, HistoryWriter, PageChange, VersionPages};
 use varve_archive::verbs::cat::{CaptureSelector, find};
-use varve_archive::verbs::checkout::export;
 use varve_archive::verbs::commit::{Report, Request, commit};
 use varve_archive::verbs::purge::Request as PurgeRequest;
 use varve_archive::{Archive, VersionId};
@@ -72,9 +71,10 @@ fn assert_same_when_rebuilt(root: &Path) {
 
 /// The URLs of the pages that differ between two versions, and the number of others.
 fn differences(writer: &HistoryWriter, base: VersionId, head: VersionId) -> (Vec<(String, PageChange)>, u64) {
-    let (pairs, same) = CapturePairs::that_differ(writer.catalog(), Some(base), Some(head)).expect("read");
-    let pairs = pairs.map(|pair| pair.expect("read")).filter(|pair| pair.change() != PageChange::Unchanged);
-    (pairs.map(|pair| (pair.any().url.clone(), pair.change())).collect(), same)
+    let mut all = CapturePairs::that_differ(writer.catalog(), Some(base), Some(head)).expect("read");
+    let pairs = all.by_ref().map(|pair| pair.expect("read"));
+    let pairs = pairs.filter(|pair| pair.change() != PageChange::Unchanged);
+    (pairs.map(|pair| (pair.any().url.clone(), pair.change())).collect(), all.left_out())
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn a_version_lists_differences_and_its_state_is_complete() {
         assert_eq!(contents.len(), PAGES - number % 3);
         let other = format!("text {number} {}", number % 7);
         assert_eq!(contents.iter().filter(|(_, body)| *body == other).count(), 1, "{number}");
-        assert_eq!(open.catalog().pages_in_state(version).expect("read"), contents.len() as u64);
+        assert_eq!(open.catalog().state_counts(version).expect("read").shown(), contents.len() as u64);
         let info = open.catalog().version(version).expect("read").expect("there");
         assert_eq!(info.captures, contents.len() as u64, "pages that were taken in");
     }
@@ -124,7 +124,7 @@ fn a_commit_of_one_page_says_nothing_about_others() {
     assert_eq!(body(writer.as_reader(), &found), "3");
     let to = root.join("out");
     assert_eq!(export(writer.as_reader(), second, &to, &mut |_| {}).expect("written").written, 3);
-    let coverage = facts(root).0[1].coverage.expect("said");
+    let coverage = facts(root).0[1].coverage.clone().expect("said");
     assert_eq!((coverage.scope, coverage.complete, coverage.unchanged), (CoverageScope::Pages, true, 0));
 }
 
@@ -169,7 +169,8 @@ fn many_changes_are_written_in_parts() {
         changes.iter().map(|part| (part.changes.pages.len(), part.changes.gone.len())).collect();
     assert_eq!(lengths, [(1_000, 0), (201, 0), (0, 700), (700, 0), (0, 700)]);
     let open = reader(root);
-    let pages = [first, second, third, fourth].map(|id| open.catalog().pages_in_state(&id).expect("read"));
+    let pages =
+        [first, second, third, fourth].map(|id| open.catalog().state_counts(&id).expect("read").shown());
     assert_eq!(pages, [1_201, 501, 1_201, 501]);
     drop(open);
     assert_same_when_rebuilt(root);
@@ -216,7 +217,7 @@ fn states_stay_when_a_version_before_them_is_removed() {
         let open = reader(root);
         assert!(open.catalog().version(&second).expect("read").is_none());
         assert_eq!([first, third, fourth].map(|version| contents(&open, version)), before);
-        assert_eq!(open.catalog().pages_in_state(&fourth).expect("read"), 2);
+        assert_eq!(open.catalog().state_counts(&fourth).expect("read").shown(), 2);
     };
     look();
     assert_same_when_rebuilt(root);

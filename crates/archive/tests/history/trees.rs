@@ -7,7 +7,7 @@ use varve_archive::RepositoryError;
 use crate::scene::*;
 use crate::sites::{blob, intend, is_intending, leave_behind, site};
 use varve_archive::history::{CapturePairs, PageChange};
-use varve_archive::verbs::checkout::{checkout, export};
+use varve_archive::verbs::checkout::checkout;
 use varve_archive::{ArchiveError, BodyFailure};
 
 #[test]
@@ -66,6 +66,10 @@ fn checkouts_into_reserved_folders_are_rejected() {
     }
 }
 
+fn unfinished_mark(version: varve_archive::VersionId) -> String {
+    format!("{{\"holds\":[{{\"version\":\"{version}\",\"layout\":\"moku\"}}],\"unfinished\":true}}")
+}
+
 #[test]
 fn a_tree_that_was_not_finished_is_finished_by_the_next() {
     let root = tempfile::tempdir().expect("a folder");
@@ -78,11 +82,12 @@ fn a_tree_that_was_not_finished_is_finished_by_the_next() {
     for version in [first.version, second.version] {
         // As a kill half-way through a new tree leaves it.
         fs::write(to.join("a/.page_body"), "o").expect("written");
-        fs::write(to.join(".varve-checkout"), format!("{} unfinished", first.version)).expect("written");
+        fs::write(to.join(".varve-checkout"), unfinished_mark(first.version)).expect("written");
         export(writer.as_reader(), version, &to, &mut |_| {}).expect("written");
         let text = if version == first.version { "one" } else { "two" };
         assert_eq!(fs::read_to_string(to.join("a/.page_body")).expect("there"), text);
-        assert_eq!(fs::read_to_string(to.join(".varve-checkout")).expect("there"), version.to_string());
+        let mark = fs::read_to_string(to.join(".varve-checkout")).expect("there");
+        assert!(mark.contains(&version.to_string()) && mark.contains("\"unfinished\":false"), "{mark}");
     }
     assert!(!to.join("b").exists());
 }

@@ -11,6 +11,8 @@ use varve_archive::verbs::gc::plan;
 use varve_archive::verbs::log::ListCursor;
 use varve_archive::{Archive, ArchivePaths, VersionId};
 
+use varve_repository::search::{BuiltIndex, OpenedIndex, dump_search_index, open_search_index};
+
 use crate::operations::{NEW, POLICY, SECRET, collect, export, take_out};
 use crate::scene;
 
@@ -118,6 +120,25 @@ impl Death<'_> {
         let mut left = Vec::new();
         unfinished(self.home, &mut left);
         assert!(left.is_empty(), "{}: {left:?}", self.what);
+        if self.is_archive() {
+            self.has_whole_search_index();
+        }
+    }
+}
+
+impl Death<'_> {
+    /// Asserts that the search index has what one made from all captures has.
+    fn has_whole_search_index(&self) {
+        let reader = scene::reader(self.home);
+        let index = open_search_index(&reader, None).unwrap();
+        assert!(matches!(index, OpenedIndex::Stored { missing: 0, .. }), "{}", self.what);
+        let built = BuiltIndex::of(&reader).unwrap();
+        let [stored, built] = [index.as_read(), built.as_read()].map(|index| {
+            let mut lines = Vec::new();
+            dump_search_index(index, &mut |line| lines.push(line.to_owned())).unwrap();
+            lines
+        });
+        assert_eq!(stored, built, "{}", self.what);
     }
 }
 
@@ -176,8 +197,8 @@ pub(crate) fn exported(death: &Death<'_>) {
     death.can_be_read();
     export(death.home);
     let out = death.home.join("out");
-    assert_eq!(std::fs::read(out.join(".page_body")).unwrap(), b"second", "{}", death.what);
-    assert_eq!(std::fs::read(out.join("gone/.page_body")).unwrap(), b"g", "{}", death.what);
+    assert_eq!(std::fs::read(out.join("index.html")).unwrap(), b"second", "{}", death.what);
+    assert_eq!(std::fs::read(out.join("gone.html")).unwrap(), b"g", "{}", death.what);
     assert!(!out.join("deep").exists(), "{}", death.what);
     death.goes_on(death.open());
 }

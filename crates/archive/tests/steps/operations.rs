@@ -179,16 +179,22 @@ fn check_out(home: &Path) {
     checkout::checkout(&history, version(&history, "2"), &mut |_| {}).unwrap();
 }
 
+fn files() -> checkout::FolderLayout {
+    checkout::FolderLayout::Files(checkout::FileOptions { relative_links: true, ..Default::default() })
+}
+
 /// A folder that holds another version already.
 fn exported(home: &Path) {
     made(home, "gzip");
     let history = scene::history(home);
-    checkout::export(history.as_reader(), version(&history, "1"), &home.join("out"), &mut |_| {}).unwrap();
+    checkout::export(history.as_reader(), version(&history, "1"), &home.join("out"), files(), &mut |_| {})
+        .unwrap();
 }
 
 pub(crate) fn export(home: &Path) {
     let history = scene::history(home);
-    checkout::export(history.as_reader(), version(&history, "2"), &home.join("out"), &mut |_| {}).unwrap();
+    checkout::export(history.as_reader(), version(&history, "2"), &home.join("out"), files(), &mut |_| {})
+        .unwrap();
 }
 
 pub(crate) fn collect(home: &Path) {

@@ -59,6 +59,7 @@ impl TableLayout for ArchiveTables {
         time: "time",
     };
     const TAGS: TagTable = TagTable { table: "tags", version: "version" };
+    const CHECKS: &'static str = "checks";
     const VERDICTS: &'static str = "verdicts";
     const STATE: &'static str = "meta";
     const SELECT_SCORES: &'static str =

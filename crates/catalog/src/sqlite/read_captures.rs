@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use varve_core::headers::HeaderView;
 use varve_core::history::{
-    Capture, CaptureFilter, CaptureOwner, ListCursor, PageAbsence, PageState, TimeOrder,
+    Capture, CaptureFilter, CaptureOwner, ListCursor, PageAbsence, PageState, StateCounts, TimeOrder,
 };
 use varve_core::url::{PageUrl, key};
 use varve_core::{BodyId, Moment, RecordId, VersionId};
@@ -134,16 +134,17 @@ impl CaptureTables for ArchiveTables {
         read_states::states_of(connection, version, urls, matching)
     }
 
-    fn pages_in_state(connection: &Connection, version: &VersionId) -> SqlResult<Option<u64>> {
-        read_states::pages_in_state(connection, version).map(Some)
+    fn state_counts(connection: &Connection, version: &VersionId) -> SqlResult<Option<StateCounts>> {
+        read_states::state_counts(connection, version).map(Some)
     }
 
-    fn paths_that_differ(
+    fn each_page_that_differs(
         connection: &Connection,
         base: &VersionId,
         head: &VersionId,
-    ) -> SqlResult<Option<Vec<String>>> {
-        read_states::paths_that_differ(connection, base, head)
+        each: &mut dyn FnMut(&str, &str),
+    ) -> SqlResult<bool> {
+        read_states::each_page_that_differs(connection, base, head, each)
     }
 
     fn captures_of_any(

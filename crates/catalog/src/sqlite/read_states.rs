@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 use varve_core::catalog::UrlMatch;
-use varve_core::history::{AbsenceKind, Capture, ListCursor, PageAbsence, PageState, Presence};
+use varve_core::history::{AbsenceKind, Capture, ListCursor, PageAbsence, PageState, Presence, StateCounts};
 use varve_core::{Moment, RecordId, VersionId};
 use varve_sqlite::{CaptureTables, SqlResult, UnlocatedError, collect_rows, sql_limit};
 
@@ -18,9 +18,9 @@ use super::read_captures::{
 };
 
 /// Comparing the pages of one path costs about as much as reading this number of pages.
-const PAGES_PER_LOOKUP: i64 = 4;
+const PAGES_PER_LOOKUP: usize = 4;
 /// The number of paths that are compared one by one in any case.
-const MIN_LOOKUPS: i64 = 64;
+const MIN_LOOKUPS: usize = 64;
 /// The number of absences of a version up to which they are sorted for each batch.
 const MAX_SORTED_ABSENCES: i64 = 10_000;
 
@@ -196,62 +196,84 @@ pub(super) fn states_of(
     Ok(states)
 }
 
-/// The number of pages in the state of a version that are not gone.
-pub(super) fn pages_in_state(connection: &Connection, version: &VersionId) -> SqlResult<u64> {
-    let sql = "SELECT pages FROM owners WHERE id = ?1";
-    let counted: Option<Option<u64>> =
-        connection.prepare_cached(sql)?.query_row([version.as_bytes()], |row| row.get(0)).optional()?;
-    match counted {
-        Some(None) => count_state(connection, version),
-        counted => Ok(counted.flatten().unwrap_or(0)),
-    }
+/// The number of pages in the state of a version.
+pub(super) fn state_counts(connection: &Connection, version: &VersionId) -> SqlResult<StateCounts> {
+    let sql = "SELECT present, unreachable, gone FROM owners WHERE id = ?1 AND present IS NOT NULL";
+    let counted = connection.prepare_cached(sql)?.query_row([version.as_bytes()], read_counts).optional()?;
+    counted.map_or_else(|| count_state(connection, version), Ok)
 }
 
-fn count_state(connection: &Connection, version: &VersionId) -> SqlResult<u64> {
-    let Some(ancestry) = Ancestry::of(connection, version)? else { return Ok(0) };
+/// Reads three columns.
+pub(super) fn read_counts(row: &Row<'_>) -> rusqlite::Result<StateCounts> {
+    Ok(StateCounts { present: row.get(0)?, unreachable: row.get(1)?, gone: row.get(2)? })
+}
+
+fn count_state(connection: &Connection, version: &VersionId) -> SqlResult<StateCounts> {
+    let mut counts = StateCounts::default();
+    let Some(ancestry) = Ancestry::of(connection, version)? else { return Ok(counts) };
     let sql = "SELECT no, EXISTS (SELECT 1 FROM urls AS s WHERE s.page_no = urls.no) FROM urls WHERE page_no IS NULL";
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query([])?;
-    let mut pages = 0;
     while let Some(row) = rows.next()? {
         let page = ancestry.fold(&ancestry.spellings(row.get(0)?, row.get(1)?)?)?;
-        let is_shown = page.is_some_and(|page| page.capture.is_some() && page.presence != Presence::Gone);
-        pages += u64::from(is_shown);
+        if let Some(page) = page.filter(|page| page.capture.is_some()) {
+            counts.add(&page.presence);
+        }
     }
-    Ok(pages)
+    Ok(counts)
 }
 
-/// The paths about which exactly one of two ancestries says something.
-pub(super) fn paths_that_differ(
+/// Calls `each` with the path and the URL of every page about which exactly one of two ancestries
+/// says something. Returns false if there are so many that reading both states is as fast.
+pub(super) fn each_page_that_differs(
     connection: &Connection,
     base: &VersionId,
     head: &VersionId,
-) -> SqlResult<Option<Vec<String>>> {
+    each: &mut dyn FnMut(&str, &str),
+) -> SqlResult<bool> {
     let (Some(from), Some(to)) = (Ancestry::of(connection, base)?, Ancestry::of(connection, head)?) else {
-        return Ok(None);
+        return Ok(false);
     };
-    let held = pages_in_state(connection, base)?.max(pages_in_state(connection, head)?);
-    let limit = i64::try_from(held).unwrap_or(i64::MAX) / PAGES_PER_LOOKUP + MIN_LOOKUPS;
-    let mut url_nos = HashSet::new();
-    for owner in owners_between(connection, &from, &to)? {
+    let held = state_counts(connection, base)?.shown().max(state_counts(connection, head)?.shown());
+    let limit = usize::try_from(held).unwrap_or(usize::MAX) / PAGES_PER_LOOKUP + MIN_LOOKUPS;
+    let Some(url_nos) = urls_between(connection, (&from, &to), limit)? else { return Ok(false) };
+    let mut statement = connection.prepare_cached("SELECT path, url FROM urls WHERE no = ?1")?;
+    for url_no in url_nos {
+        statement.query_row([url_no], |row| {
+            each(row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_str()?);
+            Ok(())
+        })?;
+    }
+    Ok(true)
+}
+
+/// The rows of `urls` about which exactly one of two ancestries says something, in the order of
+/// their numbers. `None` if there are more than `limit`.
+fn urls_between(
+    connection: &Connection,
+    (one, other): (&Ancestry<'_>, &Ancestry<'_>),
+    limit: usize,
+) -> SqlResult<Option<Vec<i64>>> {
+    let mut url_nos: Vec<i64> = Vec::new();
+    for owner in owners_between(connection, one, other)? {
         let sql = "SELECT url_no FROM captures WHERE owner_no = ?1 UNION ALL SELECT url_no FROM absences WHERE owner_no = ?1";
         let mut statement = connection.prepare_cached(sql)?;
         let mut rows = statement.query([owner])?;
         while let Some(row) = rows.next()? {
-            url_nos.insert(row.get::<_, i64>(0)?);
-            if i64::try_from(url_nos.len()).unwrap_or(i64::MAX) > limit {
-                return Ok(None);
+            url_nos.push(row.get(0)?);
+            // Many versions may have changed few pages, each of them often.
+            if url_nos.len() > limit.saturating_mul(2) {
+                url_nos.sort_unstable();
+                url_nos.dedup();
+                if url_nos.len() > limit {
+                    return Ok(None);
+                }
             }
         }
     }
-    let mut statement = connection.prepare_cached("SELECT path FROM urls WHERE no = ?1")?;
-    let mut paths = Vec::with_capacity(url_nos.len());
-    for url_no in url_nos {
-        paths.push(statement.query_row([url_no], |row| row.get(0))?);
-    }
-    paths.sort_unstable();
-    paths.dedup();
-    Ok(Some(paths))
+    url_nos.sort_unstable();
+    url_nos.dedup();
+    Ok((url_nos.len() <= limit).then_some(url_nos))
 }
 
 /// The versions that belong to exactly one of two ancestries.

@@ -7,14 +7,14 @@
 use std::collections::{HashMap, HashSet};
 
 use rusqlite::{Connection, OptionalExtension, params};
-use varve_core::history::{CaptureOwner, StoredDiff, StoredScore, StoredVerdict, Version};
+use varve_core::history::{CaptureOwner, StoredDiff, StoredScore, Version};
 use varve_core::{RunId, VersionId};
 
 use super::ArchiveTables;
 use super::write_cache::UrlCache;
 use varve_core::catalog::{CatalogRow, Removal};
 use varve_sqlite::column::blob_id;
-use varve_sqlite::{BatchEffect, SqlResult, UnlocatedError, parsed_state};
+use varve_sqlite::{BatchEffect, SqlResult, UnlocatedError, parsed_state, store_check, store_verdict};
 
 /// Stores rows in an open transaction.
 pub(super) fn apply(
@@ -92,7 +92,8 @@ impl WriteBatch<'_> {
             CatalogRow::GcDone(time) => self.set_meta("last_gc", &time.to_string()),
             CatalogRow::Diff(diff) => self.diff(&diff),
             CatalogRow::Score(score) => self.score(&score),
-            CatalogRow::Verdict(verdict) => self.verdict(&verdict),
+            CatalogRow::Check(check) => store_check::<ArchiveTables>(self.connection, &check),
+            CatalogRow::Verdict(verdict) => store_verdict::<ArchiveTables>(self.connection, &verdict),
             CatalogRow::Removal(removal) => self.removal(&removal),
             CatalogRow::ForgetVersion(id) => self.remove_version(&id),
             CatalogRow::ForgetDiffs(before) => {
@@ -192,7 +193,7 @@ impl WriteBatch<'_> {
                 version.run.as_ref().map(RunId::as_bytes),
                 version.record.as_ref().map(varve_core::RecordId::as_bytes),
                 coverage,
-                version.coverage.map_or(0, |coverage| coverage.unchanged),
+                version.coverage.as_ref().map_or(0, |coverage| coverage.unchanged),
             ],
         )
     }
@@ -330,17 +331,10 @@ impl WriteBatch<'_> {
             params![
                 removal.tombstone_record.as_bytes(),
                 removal.tombstone.record.as_bytes(),
-                removal.url_of_response(),
+                removal.url_of_capture(),
                 removal.tombstone.time.micros(),
                 serde_json::to_string(&removal.tombstone).map_err(not_json)?,
             ],
-        )
-    }
-
-    fn verdict(&self, verdict: &StoredVerdict) -> SqlResult<()> {
-        self.execute(
-            "INSERT OR REPLACE INTO verdicts (url, time, verdict, status, json) VALUES (?1, ?2, ?3, ?4, ?5)",
-            params![verdict.url, verdict.time.micros(), verdict.verdict.name(), verdict.status, verdict.json],
         )
     }
 }

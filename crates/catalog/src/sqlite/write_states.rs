@@ -3,13 +3,15 @@
 
 use std::collections::HashSet;
 
+use rusqlite::types::ValueRef;
 use rusqlite::{OptionalExtension, Row, params};
 use varve_core::VersionId;
-use varve_core::history::{AbsenceKind, CaptureOwner, PageAbsence, Presence};
+use varve_core::history::{AbsenceKind, CaptureOwner, PageAbsence, Presence, PresenceFold, StateCounts};
 use varve_sqlite::column::blob_id;
 use varve_sqlite::{SqlResult, UnlocatedError, collect_rows};
 
-use super::ancestry::{Ancestry, LinePosition};
+use super::ancestry::{Ancestry, LinePosition, PageEvent};
+use super::read_states::read_counts;
 use super::write_batch::WriteBatch;
 
 impl WriteBatch<'_> {
@@ -36,7 +38,7 @@ impl WriteBatch<'_> {
         }
         // The captures of a run change no state until the run becomes a version.
         self.execute(
-            "UPDATE owners SET pages = NULL WHERE no >= ?1 AND pages IS NOT NULL
+            "UPDATE owners SET present = NULL WHERE no >= ?1 AND present IS NOT NULL
                  AND EXISTS (SELECT 1 FROM owners AS o WHERE o.no = ?1 AND o.id IS NOT NULL)",
             [owner],
         )
@@ -45,7 +47,7 @@ impl WriteBatch<'_> {
     /// Marks the states of a version and of all later ones as not counted.
     pub(super) fn reset_counts_from(&self, owner: i64) -> SqlResult<()> {
         // Nearly always the newest version, which is not counted yet.
-        self.execute("UPDATE owners SET pages = NULL WHERE no >= ?1 AND pages IS NOT NULL", [owner])
+        self.execute("UPDATE owners SET present = NULL WHERE no >= ?1 AND present IS NOT NULL", [owner])
     }
 
     /// Gives an owner the greatest number of all versions, and returns its number.
@@ -148,43 +150,45 @@ impl WriteBatch<'_> {
     /// Counts the pages in states that are not counted, oldest version first.
     pub(super) fn count_pages(&self) -> SqlResult<()> {
         let sql = "SELECT no, line, sequence FROM owners INDEXED BY owners_uncounted
-            WHERE id IS NOT NULL AND pages IS NULL ORDER BY no";
+            WHERE id IS NOT NULL AND present IS NULL ORDER BY no";
         let read =
             |row: &Row<'_>| Ok((row.get(0)?, LinePosition { line: row.get(1)?, sequence: row.get(2)? }));
         let uncounted: Vec<(i64, LinePosition)> = collect_rows(self.connection, sql, [], read)?;
         for (no, position) in uncounted {
-            let pages = self.pages_before(position)? + self.added_pages(no, position)?;
-            self.execute("UPDATE owners SET pages = ?2 WHERE no = ?1", [no, pages])?;
+            let mut counts = self.counts_before(position)?;
+            self.count_changes(no, position, &mut counts)?;
+            self.execute(
+                "UPDATE owners SET present = ?2, unreachable = ?3, gone = ?4 WHERE no = ?1",
+                params![no, counts.present, counts.unreachable, counts.gone],
+            )?;
         }
         Ok(())
     }
 
     /// The number of pages in the state of the parent, which is counted.
-    fn pages_before(&self, at: LinePosition) -> SqlResult<i64> {
-        let sql =
-            "SELECT pages FROM owners WHERE line = ?1 AND sequence <= ?2 ORDER BY sequence DESC LIMIT 1";
+    fn counts_before(&self, at: LinePosition) -> SqlResult<StateCounts> {
+        let sql = "SELECT present, unreachable, gone FROM owners WHERE line = ?1 AND sequence <= ?2
+            ORDER BY sequence DESC LIMIT 1";
         let mut statement = self.connection.prepare_cached(sql)?;
         let mut next = Some(LinePosition { sequence: at.sequence - 1, ..at });
         while let Some(LinePosition { line, sequence }) = next {
-            let found: Option<Option<i64>> =
-                statement.query_row([line, sequence], |row| row.get(0)).optional()?;
-            if let Some(pages) = found {
-                return pages.ok_or_else(|| {
-                    UnlocatedError::Damaged(
-                        "owners",
-                        format!("no version behind {line}.{sequence} is counted"),
-                    )
-                });
+            let read = |row: &Row<'_>| match row.get_ref(0)? {
+                ValueRef::Null => Ok(None),
+                _ => read_counts(row).map(Some),
+            };
+            if let Some(counts) = statement.query_row([line, sequence], read).optional()? {
+                let trouble = || format!("no version behind {line}.{sequence} is counted");
+                return counts.ok_or_else(|| UnlocatedError::Damaged("owners", trouble()));
             }
             let sql = "SELECT base_line, base_sequence FROM lines WHERE no = ?1 AND base_line IS NOT NULL";
             let read = |row: &Row<'_>| Ok(LinePosition { line: row.get(0)?, sequence: row.get(1)? });
             next = self.connection.prepare_cached(sql)?.query_row([line], read).optional()?;
         }
-        Ok(0)
+        Ok(StateCounts::default())
     }
 
-    /// The difference that a version makes to the number of pages.
-    fn added_pages(&self, no: i64, at: LinePosition) -> SqlResult<i64> {
+    /// Adds the difference that a version makes to the number of pages.
+    fn count_changes(&self, no: i64, at: LinePosition, counts: &mut StateCounts) -> SqlResult<()> {
         let ancestry = Ancestry::at(self.connection, no, Some(at))?;
         let sql = "SELECT p.no, EXISTS (SELECT 1 FROM urls AS s WHERE s.page_no = p.no) FROM (
                  SELECT DISTINCT coalesce(u.page_no, u.no) AS no FROM (
@@ -193,21 +197,44 @@ impl WriteBatch<'_> {
                  CROSS JOIN urls AS u ON u.no = e.url_no) AS p";
         let mut statement = self.connection.prepare_cached(sql)?;
         let mut rows = statement.query([no])?;
-        let mut added = 0;
         while let Some(row) = rows.next()? {
             let url_nos = ancestry.spellings(row.get(0)?, row.get(1)?)?;
-            let (mut now, mut before) = (None, None);
+            let [mut now, mut before] = [CountedPage::default(), CountedPage::default()];
             ancestry.each_event(&url_nos, &mut |event| {
-                // A failed request does not change whether there is a page.
-                if !matches!(event.says, Presence::Unreachable { .. }) {
-                    let is_page = event.says == Presence::Present;
-                    now = now.or(Some(is_page));
-                    before = before.or(Some(is_page).filter(|_| event.owner != no));
+                now.add(&event);
+                if event.owner != no {
+                    before.add(&event);
                 }
-                Ok(before.is_none())
+                Ok(!before.is_known())
             })?;
-            added += i64::from(now == Some(true)) - i64::from(before == Some(true));
+            if let Some(presence) = now.presence {
+                counts.add(&presence);
+            }
+            if let Some(presence) = before.presence {
+                counts.remove(&presence);
+            }
         }
-        Ok(added)
+        Ok(())
+    }
+}
+
+/// The presence of a page that was captured, from its events.
+#[derive(Default)]
+struct CountedPage {
+    fold: PresenceFold<()>,
+    presence: Option<Presence>,
+}
+
+impl CountedPage {
+    /// Adds the next older event.
+    fn add(&mut self, event: &PageEvent) {
+        if self.presence.is_none() {
+            let folded = self.fold.add(event.says.clone(), event.version, ());
+            self.presence = folded.map(|folded| folded.presence);
+        }
+    }
+
+    fn is_known(&self) -> bool {
+        self.presence.is_some()
     }
 }

@@ -13,7 +13,7 @@ use crate::version_names::at;
 ///
 /// Without `--at`, prints the newest capture, even if it is a failure; `--newest-good` skips
 /// failures. A time selects the newest capture that is not later; a version selects the capture in
-/// that version. If `varve purge` removed the page, reports who removed it, when and why.
+/// that version, and a check the response that decided its verdict on the URL. If `varve purge` removed the page, reports who removed it, when and why.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -28,8 +28,8 @@ pub(super) struct CatArgs {
     /// The URL
     url: String,
 
-    /// A time (a day or a second counts to its end), an age such as `2d`, or a version
-    #[arg(long, value_name = "TIME|VERSION", conflicts_with = "newest_good")]
+    /// A time (a day or a second counts to its end), an age such as `2d`, a version, or a check
+    #[arg(long, value_name = "TIME|VERSION|CHECK", conflicts_with = "newest_good")]
     at: Option<String>,
 
     #[command(flatten)]

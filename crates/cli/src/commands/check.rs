@@ -1,20 +1,24 @@
 //! `varve check`: compares the live web with expected responses, and keeps the evidence.
 
+mod link_inputs;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use varve_archive::expectations::report::{CheckReporter, CheckedUrl, ReportFormat};
-use varve_archive::expectations::{ProbeFailure, UrlDatabase, Verdict};
+use varve_archive::expectations::{ProbeFailure, UrlDatabase, Verdict, WebProber};
 use varve_archive::history::{ArchiveHistoryReader, ArchiveHistoryWriter, HistoryReader};
 use varve_archive::verbs::capture::FetchErrorKind;
 use varve_archive::verbs::check::{
-    CheckLabel, CheckProgress, ExpectationSource, Request, StoredCheck, check, explain, look,
+    CheckLabel, CheckProgress, ExpectationSource, Report, Request, check, check_links, explain, look,
 };
 use varve_archive::verbs::diff::{CompareOptions, PageComparison};
 use varve_archive::verbs::urls::check::check as check_without_evidence;
 use varve_archive::{ArchiveError, ArchivePaths, RepositoryError};
+
+use link_inputs::LinkArgs;
 
 use super::diff::{DiffExcerpt, page_diff_json, print_excerpt};
 use super::urls::UrlFilterArgs;
@@ -33,15 +37,29 @@ const MAX_DIFF_LINES: usize = 40;
 /// with `--db`. A failed request is retried after a pause before it counts. Ctrl-C ends a check and
 /// reports the results so far.
 ///
-/// In an archive, every response is captured and the verdicts are stored; both become a version. A
-/// failure is shown with its version, since when it fails, the last time when the response was as
-/// expected, and how much the two differ. `--explain` shows the beginning of the difference and the
-/// command that shows all of it. Outside of an archive, and with `--no-capture`, nothing is stored.
+/// In an archive, all responses and verdicts are stored. A check makes no version, and HEAD stays:
+/// `varve log --checks` lists checks. A failure is shown with its check, since when it fails, the
+/// last time when the response was as expected, and how much the two differ. `--explain` shows the
+/// beginning of the difference and the command that shows all of it. Outside of an archive, and with
+/// `--no-capture`, nothing is stored.
 ///
-/// With `--against-archive`, no database is needed: every URL of the last version must still answer
-/// as it did. A page in which only noise differs, such as nonces and clocks, counts as unchanged.
+/// With `--against-archive`, no database is needed: every URL of HEAD must still answer as it did. A
+/// page in which only noise differs, such as nonces and clocks, counts as unchanged.
 ///
-/// The verdict on a URL is `ok`; `changed` if the server answered with other content, another type
+/// With `--links`, every link in the newest captures must lead to a page (after redirects, 2xx), and
+/// an element of that page must have the name after `#`. Given URLs, only links of these pages and of
+/// pages below them are checked; given files, folders or `-`, the links in HTML and Markdown, also
+/// outside of an archive. Each target is requested once; a failure is shown with pages that link to
+/// it. Mail addresses and other schemes are left out. With an archive, the responses are stored, of
+/// long ones the beginning.
+///
+/// Redirects are followed to their end and shown. A record that has only a path accepts a redirect;
+/// if that ends in an error status, in a loop or nowhere, it is a warning. With `--follow`, which is
+/// the default of `--against-archive` and `--links`, the URL is broken. The requests of a URL, redirects included,
+/// must end within `--timeout`.
+///
+/// URLs that answer as expected are counted, and listed with `--verbose` only. The verdict on a URL
+/// is `ok`; `changed` if the server answered with other content, another type
 /// or another redirect than expected; `broken` if it answered with an error status (4xx or 5xx)
 /// where success was expected; `unreachable` if there is no complete response; or `skipped` if the
 /// URL was not requested: its record is deprecated, its host failed too often in a row, or it is at
@@ -51,23 +69,29 @@ const MAX_DIFF_LINES: usize = 40;
 /// nothing was checked: there are no such URLs, or all of them are at private addresses.
 ///
 /// With `--json`, prints one object per URL: `url`, `verdict`, `status`,
-/// `expected`, `got`, `since`, `capture`, `reason`; in an archive also `version`,
+/// `expected`, `got`, `since`, `capture`, `reason`; after redirects `redirects` (`status`,
+/// `location`), `final_url`, `final_status` and perhaps a `warning`; in an archive also `check`,
 /// `health` (ok, flaky, failing, gone) and `last_good`; against the archive `comparison`
-/// (unchanged, noise, changed, gone); with `--explain` the `difference`, as in `varve diff --json`.
-/// The last object has the `summary`, the number of URLs by verdict.
+/// (unchanged, noise, changed, gone); with `--links` the first `referrers` and the `referrer_count`;
+/// with `--explain` the `difference`, as in `varve diff --json`.
+/// The `capture` is the record of the response, which `varve get` prints. The last object has the
+/// `summary`, the number of URLs by verdict and of `warnings`.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   varve check
   varve check --domain example.com --map example.com=staging.example.com
   varve check --against-archive --explain
+  varve check --links
+  varve check --links https://example.com/docs/ --exclude 'https://example.org/**' --accept 403,429
+  varve check --links README.md docs --base-url https://example.com/ --cached 1d
   varve check --db urldb --no-capture --format junit")]
 pub(super) struct CheckArgs {
     /// The folder of the URL database [default: `urls` in the archive]
     #[arg(long, value_name = "DIR", conflicts_with = "against_archive")]
     db: Option<PathBuf>,
 
-    /// Check every URL of the last version, without a database
+    /// Check every URL of HEAD, without a database
     #[arg(long, conflicts_with_all = ["category", "map", "cnames"])]
     against_archive: bool,
 
@@ -79,13 +103,16 @@ pub(super) struct CheckArgs {
     #[arg(long, conflicts_with = "no_capture")]
     explain: bool,
 
-    /// Why the version is made
+    /// Why the check is made
     #[arg(short, long, default_value = "check")]
     message: String,
 
-    /// Who makes the version
+    /// Who makes the check
     #[arg(long, env = "VARVE_AUTHOR", hide_env_values = true)]
     author: Option<String>,
+
+    #[command(flatten)]
+    linked: LinkArgs,
 
     #[command(flatten)]
     manner: CheckFilterArgs,
@@ -112,6 +139,14 @@ pub(super) struct CheckFilterArgs {
     #[arg(long)]
     cnames: bool,
 
+    /// Count a URL as broken if its redirects end in an error status, in a loop or nowhere
+    #[arg(long)]
+    follow: bool,
+
+    /// Only warn about such redirects, also with `--against-archive`
+    #[arg(long, conflicts_with = "follow")]
+    no_follow: bool,
+
     /// Retry a failed request N times
     #[arg(long, value_name = "N", default_value_t = 1)]
     retries: u32,
@@ -122,8 +157,11 @@ pub(super) struct CheckFilterArgs {
 }
 
 impl CheckFilterArgs {
-    fn request(&self, stop: &Arc<AtomicBool>) -> Request {
+    /// `follows` says whether redirects must end in a page unless the user says otherwise.
+    fn request(&self, stop: &Arc<AtomicBool>, follows: bool) -> Request {
         Request {
+            follow: self.follow || (follows && !self.no_follow),
+            known_since: None,
             filter: self.which.clone().into(),
             map: self.map.clone(),
             cnames: self.cnames,
@@ -151,6 +189,10 @@ pub(super) struct ReportFormatArgs {
     /// The same as `--format json`
     #[arg(long, conflicts_with = "format")]
     json: bool,
+
+    /// In text, also list the URLs that answer as expected
+    #[arg(short, long)]
+    verbose: bool,
 }
 
 impl ReportFormatArgs {
@@ -170,6 +212,8 @@ struct VerdictPrinter<'a> {
     printer: &'a mut Printer,
     reporter: CheckReporter,
     format: ReportFormat,
+    /// Whether URLs that answer as expected are left out.
+    is_brief: bool,
     hints: NetworkHints,
     /// Whether a request to a private address was refused.
     guarded: bool,
@@ -182,6 +226,7 @@ impl<'a> VerdictPrinter<'a> {
             printer,
             reporter: CheckReporter::new(format),
             format,
+            is_brief: format == ReportFormat::Text && !form.verbose,
             hints: NetworkHints::default(),
             guarded: false,
         }
@@ -202,6 +247,9 @@ impl<'a> VerdictPrinter<'a> {
             self.guarded |= *kind == FetchErrorKind::Guard;
         }
         let text = self.reporter.add(checked);
+        if self.is_brief && checked.is_plain_success() {
+            return Ok(());
+        }
         let word = checked.verdict.kind().name();
         match text.strip_prefix(word).filter(|_| self.format == ReportFormat::Text) {
             Some(rest) => {
@@ -224,14 +272,12 @@ impl<'a> VerdictPrinter<'a> {
         }
         let summary = self.reporter.summary();
         if self.guarded && summary.ok + summary.failures() == 0 {
-            self.printer.say(format_args!(
-                "{BAD_STYLE}error:{BAD_STYLE:#} nothing was checked: all URLs are at private addresses"
-            ));
+            self.printer.fail("nothing was checked: all URLs are at private addresses");
             return Ok(ExitStatus::Incomplete);
         }
         if summary.total() == 0 {
             let why = if manner.which.chooses() { "no URL matches" } else { "there are no URLs to check" };
-            self.printer.say(format_args!("{BAD_STYLE}error:{BAD_STYLE:#} {why}: nothing was checked"));
+            self.printer.fail(format_args!("{why}: nothing was checked"));
             return Ok(ExitStatus::Incomplete);
         }
         Ok(if summary.ok < summary.total() { ExitStatus::Findings } else { ExitStatus::Done })
@@ -256,7 +302,7 @@ pub(super) fn check_database(
     let prober = web.prober(session, None, false, Some(Arc::clone(&stop)))?;
     let mut teller = VerdictPrinter::new(&mut session.printer, form);
     let mut progress = teller.progress();
-    check_without_evidence(database, &manner.request(&stop), &prober, &mut progress, |checked| {
+    check_without_evidence(database, &manner.request(&stop, false), &prober, &mut progress, |checked| {
         teller.tell(&checked)
     })?;
     teller.close(manner, &stop)
@@ -266,6 +312,7 @@ impl Verb for CheckArgs {
     fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let archive = self.archive(session)?;
         match archive {
+            layout if self.linked.links => self.check_links(layout, session),
             Some(_) if !self.no_capture => self.with_evidence(session),
             Some(layout) if self.against_archive => self.against(&layout, session),
             layout => self.without_evidence(layout, session),
@@ -274,11 +321,44 @@ impl Verb for CheckArgs {
 }
 
 impl CheckArgs {
-    /// The archive; `None` outside of an archive with `--db`.
+    /// Whether the check can run outside of an archive.
+    fn needs_no_archive(&self) -> bool {
+        self.db.is_some() || (self.linked.links && !self.linked.needs_archive())
+    }
+
+    /// Checks links, and stores the evidence if there is an archive.
+    fn check_links(&self, layout: Option<ArchivePaths>, session: &mut Session) -> Result<ExitStatus, Error> {
+        let rules = self.linked.rules();
+        let stop = signals::stop_flag();
+        let request = Request { known_since: self.linked.known_since(), ..self.manner.request(&stop, true) };
+        if let Some(layout) = layout.as_ref().filter(|_| !self.no_capture) {
+            let history = session.open_archive_history()?;
+            let links = self.linked.collect(Some(&history), session)?;
+            let temporary = Some(layout.temporary_folder());
+            let prober = self.web.prober(session, temporary, true, Some(Arc::clone(&stop)))?;
+            return self.store(
+                &history,
+                ExpectationSource::Links(&links, &rules),
+                &request,
+                &prober,
+                session,
+            );
+        }
+        let history = layout.map(|layout| ArchiveHistoryReader::open(layout.root())).transpose()?;
+        let history = history.as_ref().map(HistoryReader::from);
+        let links = self.linked.collect(history.as_ref(), session)?;
+        let prober = self.web.prober(session, None, true, Some(Arc::clone(&stop)))?;
+        let mut teller = VerdictPrinter::new(&mut session.printer, &self.form);
+        let mut progress = teller.progress();
+        check_links((&links, &rules), &request, &prober, &mut progress, |checked| teller.tell(&checked))?;
+        teller.close(&self.manner, &stop)
+    }
+
+    /// The archive; `None` outside of an archive with `--db`, or with links of files.
     fn archive(&self, session: &Session) -> Result<Option<ArchivePaths>, Error> {
         let layout = match session.root() {
             Ok(root) => ArchivePaths::new(&root),
-            Err(Error::Archive(ArchiveError::NoArchive(_))) if self.db.is_some() => return Ok(None),
+            Err(Error::Archive(ArchiveError::NoArchive(_))) if self.needs_no_archive() => return Ok(None),
             Err(error) => return Err(error),
         };
         if !layout.is_archive() {
@@ -311,7 +391,10 @@ impl CheckArgs {
         let prober = self.web.prober(session, None, true, Some(Arc::clone(&stop)))?;
         let mut teller = VerdictPrinter::new(&mut session.printer, &self.form);
         let mut progress = teller.progress();
-        look(&history, &self.manner.request(&stop), &prober, &mut progress, |checked| teller.tell(&checked))?;
+        let history = HistoryReader::from(&history);
+        look(&history, &self.manner.request(&stop, true), &prober, &mut progress, |checked| {
+            teller.tell(&checked)
+        })?;
         teller.close(&self.manner, &stop)
     }
 
@@ -323,14 +406,27 @@ impl CheckArgs {
         let stop = signals::stop_flag();
         let prober =
             self.web.prober(session, Some(layout.temporary_folder()), true, Some(Arc::clone(&stop)))?;
+        let request = self.manner.request(&stop, self.against_archive);
+        self.store(&history, source, &request, &prober, session)
+    }
+
+    /// Runs a check, stores its evidence and prints its verdicts.
+    fn store(
+        &self,
+        history: &ArchiveHistoryWriter,
+        source: ExpectationSource<'_>,
+        request: &Request,
+        prober: &WebProber,
+        session: &mut Session,
+    ) -> Result<ExitStatus, Error> {
         let label = CheckLabel { message: self.message.clone(), author: self.author.clone() };
         let mut teller = VerdictPrinter::new(&mut session.printer, &self.form);
         let mut progress = teller.progress();
-        let request = self.manner.request(&stop);
-        let stored = check(&history, source, &request, label, &prober, &mut progress, |checked| {
-            self.tell(&history, checked, &mut teller)
+        let stored = check(history, source, request, label, prober, &mut progress, |checked| {
+            self.tell(history, checked, &mut teller)
         })?;
-        let outcome = teller.close(&self.manner, &stop)?;
+        let is_stopped = AtomicBool::new(false);
+        let outcome = teller.close(&self.manner, request.stop.as_deref().unwrap_or(&is_stopped))?;
         say(&stored, &mut session.printer);
         Ok(outcome)
     }
@@ -367,16 +463,16 @@ impl CheckArgs {
     }
 }
 
-/// The command that shows the whole difference, if both sides are in versions and have one URL.
-fn diff_command(page: &PageComparison<'_>, checked: &CheckedUrl) -> Option<String> {
-    let (good, version) = (checked.good_version()?.to_string(), checked.version?.to_string());
-    let is_one_page = matches!((&page.pair.base, &page.pair.head), (Some(a), Some(b)) if a.url == b.url);
-    is_one_page.then(|| format!("varve diff {good:.8} {version:.8} --url {}", quoted(&page.pair.any().url)))
+/// The command that shows the whole difference, if both sides have ids and the URL finds both.
+fn diff_command(checked: &CheckedUrl) -> Option<String> {
+    let (good, check) = (checked.last_good.as_ref()?, checked.check?.to_string());
+    let (holder, is_found) = (good.holder()?, good.check.is_some() || good.capture.url == checked.url);
+    is_found.then(|| format!("varve diff {holder:.8} {check:.8} --url {}", quoted(&checked.url)))
 }
 
 /// The command that shows a failure: the difference, or else the response.
 fn show_command(page: &PageComparison<'_>, checked: &CheckedUrl) -> String {
-    diff_command(page, checked).unwrap_or_else(|| {
+    diff_command(checked).unwrap_or_else(|| {
         let capture = page.pair.any();
         format!("varve cat {} --at {}", quoted(&capture.url), capture.time)
     })
@@ -403,8 +499,8 @@ fn print_diff_size(
     ))
 }
 
-fn say(stored: &StoredCheck, printer: &mut Printer) {
-    if let Some(version) = stored.version {
-        printer.say(format_args!("{} stored in version {version}", counted(stored.captures, "response")));
+fn say(report: &Report, printer: &mut Printer) {
+    if let Some(check) = report.check {
+        printer.say(format_args!("{} stored as check {check}", counted(report.responses, "response")));
     }
 }

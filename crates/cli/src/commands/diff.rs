@@ -8,12 +8,13 @@ mod summary;
 
 use serde_json::{Value, json};
 use varve_archive::history::HistoryReader;
+use varve_archive::verbs::cat::check_named;
 use varve_archive::verbs::diff::{
-    BodyComparison, ChunkKind, CompareOptions, DiffMode, DiffView, HunkLine, NO_NEWLINE_NOTE, PageComparison,
-    Request, Totals, chunk_place, diff, html,
+    BodyComparison, ChunkKind, CompareOptions, DiffMode, DiffView, HostPair, HunkLine, NO_NEWLINE_NOTE,
+    PageComparison, Request, Totals, chunk_place, diff, diff_evidence, html,
 };
 use varve_archive::verbs::show::version;
-use varve_archive::{ArchiveError, Capture, RepositoryError, VersionId};
+use varve_archive::{ArchiveError, Capture, RepositoryError, VersionId, json_text};
 
 use super::capture_choice::CaptureChoiceArgs;
 use crate::body_problems::word as word_of_trouble;
@@ -21,18 +22,23 @@ use crate::printer::{
     BAD_STYLE, FAINT_STYLE, GOOD_STYLE, Printer, STRONG_STYLE, WARNING_STYLE, visible, with_fields,
 };
 use crate::verb::{Error, ExitStatus, Session, Verb};
-use crate::version_names::resolve_version;
+use crate::version_names::{at, resolve_version};
 use crate::version_text::{change_letter, change_word};
 use document::DiffDocument;
 use line_text::{hunk_line_text, line_width, node_change_text};
-use notes::{amount, cut_short, moved, not_compared, status_note};
+use notes::{amount, cut_short, moved, not_compared, older_capture, older_capture_time, status_note};
+
+/// The message for a check without the URL to compare.
+const CHECKS_NEED_URL: &str =
+    "a check is compared one URL at a time: add `--url URL`, without `--keep` and `--noise-from`";
 
 /// Show what changed between two versions
 ///
 /// Without versions, compares HEAD with its parent; with one, compares HEAD with that one. A
 /// version may be named by a time: then it is the newest version that is not later. A day such as
-/// `2026-11-17` counts to its end, as in `cat --at` and `log --until`. Pages are paired by path;
-/// pages of two hosts are paired only where each is the only one with its path, which is noted.
+/// `2026-11-17` counts to its end, as in `cat --at` and `log --until`. A page is compared with
+/// the page of the same path and host. `--pair-hosts OLD=NEW` also compares pages of the host NEW that
+/// the older version does not have with those of OLD, as after a move to another name.
 ///
 /// Changes without meaning, such as nonces, clocks, session ids and build hashes, are noise. Noise
 /// is counted and not shown, except in the lines around a change, where it is marked; `--all` shows
@@ -51,8 +57,17 @@ use notes::{amount, cut_short, moved, not_compared, status_note};
 /// Versions of an archive are compared by their states: for each page, what was last known of it up
 /// to the version. A page is added, changed, gone (404, 410, or no longer found by a capture that
 /// covers it and came to its end), back after it was gone, or unreachable, and then shown as it was.
-/// Pages that the newer version did not ask about count as unchanged. Versions of a Moku site are
-/// compared by the pages that they list.
+/// A page that changed is compared with the capture before it, in whichever version that is. If the
+/// older version did not make that capture, its time is given. Pages that no version between the two
+/// asked about are counted as not asked. `--captures` compares only what the two versions captured
+/// themselves, so that other pages are missing, and one that only the older version captured is
+/// removed.
+///
+/// Versions of a Moku site are compared by the pages that they list. There, pages of two hosts are
+/// compared where each is the only one with its path, which is noted.
+///
+/// With `--url`, one side or both may be a check (see `varve log --checks`): the response that
+/// decided its verdict on the URL is compared.
 ///
 /// In a Crystal project two moments are compared, as in `varve diff r5 HEAD` or between two times;
 /// `--newest-good` skips revisions that are failures.
@@ -64,8 +79,10 @@ use notes::{amount, cut_short, moved, not_compared, status_note};
 /// it is always 1; all other pages are shown.
 ///
 /// With `--json`, prints one object: `base`, `head`, and `files`, each with `url`, `path`, `change`
-/// (added, back, changed, gone, removed, unreachable), `status`, `body_diff` and `headers_diff`; if
-/// the newer version could not reach the page, the `reason`. `redacted_headers` lists
+/// (added, back, changed, gone, removed, unreachable), the `times` and the `status` of both captures,
+/// `body_diff` and `headers_diff`; if the newer version could not reach the page, the `reason`. The
+/// `summary` has the number of pages of each kind, those `unchanged`, `not_asked`, with only `noise`
+/// and `alike` included. `redacted_headers` lists
 /// headers whose values are hidden: `added`, `removed`, or on `both` sides, where the values are
 /// not compared. A `body_diff` is `truncated` if it is incomplete: changes beyond 4 MiB of text are
 /// left out, and very large differences are reported as replaced. A body that was not compared has
@@ -86,9 +103,12 @@ Examples:
   varve diff HEAD~3
   varve diff 2026-01-01 2026-06-01 --stat
   varve diff before-the-relaunch HEAD --url https://example.com/
+  varve diff HEAD 5f0c2a91 --url https://example.com/
   varve diff --mode dom --url https://example.com/
   varve diff --mode chars --url https://example.com/ --json
   varve diff HEAD~2 HEAD~1 --noise-from HEAD
+  varve diff HEAD~1 HEAD --captures --stat
+  varve diff before-the-move HEAD --pair-hosts old.example.com=example.com
   varve diff --format html > changes.html")]
 pub(super) struct DiffArgs {
     /// The older version [default: the parent of the newer one]
@@ -106,6 +126,14 @@ pub(super) struct DiffArgs {
     #[arg(long, value_name = "VERSION")]
     noise_from: Option<String>,
 
+    /// Compare only what the two versions captured themselves
+    #[arg(long)]
+    captures: bool,
+
+    /// Also compare pages of the host NEW with those of the host OLD; can be repeated
+    #[arg(long, value_name = "OLD=NEW", value_parser = host_pair)]
+    pair_hosts: Vec<HostPair>,
+
     #[command(flatten)]
     choosing: CaptureChoiceArgs,
 
@@ -117,7 +145,7 @@ pub(super) struct DiffArgs {
     ignore_trailing_space: bool,
 
     /// Also store the diff with the archive
-    #[arg(long, conflicts_with_all = ["url", "all"])]
+    #[arg(long, conflicts_with_all = ["url", "all", "captures", "pair_hosts"])]
     keep: bool,
 
     /// Exit with 1 if anything differs
@@ -181,29 +209,17 @@ impl Verb for DiffArgs {
             session.require_writable()?;
         }
         let history = self.choosing.open_reader(session)?;
+        if let Some(sides) = self.evidence_sides(&history)? {
+            return self.compare_evidence(&history, sides, session);
+        }
         let (base, head) = self.versions(&history, &mut session.printer)?;
-        let mode = match self.output.mode.as_str() {
-            "words" => DiffMode::Words,
-            "dom" => DiffMode::Dom,
-            "chars" => DiffMode::Letters,
-            _ => DiffMode::Lines,
-        };
         let noise_from =
             self.noise_from.as_deref().map(|version| resolve_version(&history, version)).transpose()?;
-        let request = Request {
-            base,
-            head: Some(head),
-            noise_from,
-            url: self.url.clone(),
-            options: self.options(mode),
-            all: self.output.all,
-            names_only: self.output.name_only,
-            headers_only: self.output.mode == "headers",
-        };
+        let request = Request { base, head: Some(head), noise_from, ..self.request() };
         let document = self.output.is_html().then(|| DiffDocument::new(&history, base, head));
         let printer = &mut session.printer;
-        let mut show = DiffPrinter { document, ..DiffPrinter::new(&self.output, printer) };
-        show.begin(base, head)?;
+        let mut show = DiffPrinter { document, base, ..DiffPrinter::new(&self.output, printer) };
+        show.begin(base.map(|base| base.to_string()).as_deref(), &head.to_string())?;
         let totals = diff(&history, &request, |page| show.page(page))?;
         show.end(&totals)?;
         if self.keep {
@@ -211,12 +227,66 @@ impl Verb for DiffArgs {
             let history = session.open_history()?;
             varve_archive::verbs::diff::keep(&history, base, head)?;
         }
-        let is_finding = totals.unread > 0 || (self.exit_code && totals.differ());
-        Ok(if is_finding { ExitStatus::Findings } else { ExitStatus::Done })
+        Ok(self.exit_status(&totals))
     }
 }
 
 impl DiffArgs {
+    /// The options of the comparison, without the versions.
+    fn request(&self) -> Request {
+        let mode = match self.output.mode.as_str() {
+            "words" => DiffMode::Words,
+            "dom" => DiffMode::Dom,
+            "chars" => DiffMode::Letters,
+            _ => DiffMode::Lines,
+        };
+        Request {
+            url: self.url.clone(),
+            captures_only: self.captures,
+            host_pairs: self.pair_hosts.clone(),
+            options: self.options(mode),
+            all: self.output.all,
+            names_only: self.output.name_only,
+            headers_only: self.output.mode == "headers",
+            ..Request::default()
+        }
+    }
+
+    fn exit_status(&self, totals: &Totals) -> ExitStatus {
+        let is_finding = totals.unread > 0 || (self.exit_code && totals.differ());
+        if is_finding { ExitStatus::Findings } else { ExitStatus::Done }
+    }
+
+    /// Both sides, if at least one of them is a check.
+    fn evidence_sides(&self, history: &HistoryReader) -> Result<Option<[&str; 2]>, Error> {
+        let (Some(base), head) = (self.base.as_deref(), self.head.as_deref().unwrap_or("HEAD")) else {
+            return Ok(None);
+        };
+        let is_check = check_named(history, base)?.is_some() || check_named(history, head)?.is_some();
+        Ok(is_check.then_some([base, head]))
+    }
+
+    /// Compares the responses of one URL in a check and in a version or another check.
+    fn compare_evidence(
+        &self,
+        history: &HistoryReader,
+        names: [&str; 2],
+        session: &mut Session,
+    ) -> Result<ExitStatus, Error> {
+        if self.url.is_none() || self.keep || self.noise_from.is_some() {
+            return Err(clap::Error::raw(clap::error::ErrorKind::ArgumentConflict, CHECKS_NEED_URL).into());
+        }
+        let [base, head] = names.map(|name| at(history, name));
+        let (base, head) = (base?, head?);
+        let document = self.output.is_html().then(|| DiffDocument::between(names));
+        let printer = &mut session.printer;
+        let mut show = DiffPrinter { document, ..DiffPrinter::new(&self.output, printer) };
+        show.begin(Some(names[0]), names[1])?;
+        let totals = diff_evidence(history, &self.request(), [&base, &head], |page| show.page(page))?;
+        show.end(&totals)?;
+        Ok(self.exit_status(&totals))
+    }
+
     fn versions(
         &self,
         history: &HistoryReader,
@@ -248,6 +318,16 @@ impl DiffArgs {
     }
 }
 
+/// Parses `OLD=NEW`.
+fn host_pair(text: &str) -> Result<HostPair, String> {
+    let is_host = |host: &&str| !host.is_empty() && !host.contains(['/', '?', '#', '@', '=', ' ']);
+    let hosts = text.split_once('=').map(|(older, newer)| (older.trim(), newer.trim()));
+    match hosts.filter(|(older, newer)| is_host(older) && is_host(newer)) {
+        Some((older, newer)) => Ok(HostPair { older: older.to_owned(), newer: newer.to_owned() }),
+        None => Err("give two hosts, as in `old.example.com=example.com`".to_owned()),
+    }
+}
+
 /// Characters of a line in an excerpt.
 const MAX_EXCERPT_LINE_CHARS: usize = 400;
 
@@ -275,6 +355,8 @@ pub(super) struct DiffExcerpt<'a> {
 struct DiffPrinter<'a> {
     output: &'a DiffOutputArgs,
     printer: &'a mut Printer,
+    /// The older version.
+    base: Option<VersionId>,
     /// Number of pages so far.
     pages: usize,
     /// The HTML document, with `--format html`.
@@ -285,15 +367,15 @@ struct DiffPrinter<'a> {
 
 impl<'a> DiffPrinter<'a> {
     fn new(output: &'a DiffOutputArgs, printer: &'a mut Printer) -> Self {
-        Self { output, printer, pages: 0, document: None, beginning: None }
+        Self { output, printer, base: None, pages: 0, document: None, beginning: None }
     }
 
-    fn begin(&mut self, base: Option<VersionId>, head: VersionId) -> Result<(), Error> {
+    fn begin(&mut self, base: Option<&str>, head: &str) -> Result<(), Error> {
         if !self.output.is_json() {
             return Ok(());
         }
-        let base = base.map_or("null".to_owned(), |base| format!("\"{base}\""));
-        self.printer.text(&format!("{{\"base\":{base},\"head\":\"{head}\",\"files\":["))
+        let (base, head) = (json!(base), json!(head));
+        self.printer.text(&format!("{{\"base\":{base},\"head\":{head},\"files\":["))
     }
 
     fn page(&mut self, page: &PageComparison<'_>) -> Result<(), Error> {
@@ -307,11 +389,17 @@ impl<'a> DiffPrinter<'a> {
             return self.printer.line(title(page));
         }
         if self.output.stat {
-            return self.printer.line(format_args!("{} {}", title(page), amount(page, self.output.all)));
+            let since = older_capture_time(page, self.base);
+            let since = since.map_or_else(String::new, |time| format!(", since {}", time.for_people()));
+            let amount = amount(page, self.output.all);
+            return self.printer.line(format_args!("{} {amount}{since}", title(page)));
         }
         self.printer.line(format_args!("{STRONG_STYLE}{}{STRONG_STYLE:#}", title(page)))?;
         let headers_only = self.output.mode == "headers";
         headers::draw(page, headers_only, self.output.all, self.printer)?;
+        if let Some(note) = older_capture(page, self.base) {
+            self.printer.line(format_args!("{FAINT_STYLE}{note}{FAINT_STYLE:#}"))?;
+        }
         for note in moved(page).into_iter().chain(cut_short(page)) {
             self.printer.line(format_args!("{WARNING_STYLE}{note}{WARNING_STYLE:#}"))?;
         }
@@ -326,15 +414,16 @@ impl<'a> DiffPrinter<'a> {
             self.printer.text(",")?;
         }
         self.pages += 1;
-        self.printer.text(&page_diff_json(page, self.output.all).to_string())
+        let row = page_diff_json(page, self.output.all);
+        self.printer.text(&json_text(&row).map_err(|error| Error::Output(error.into()))?)
     }
 
     fn html(&mut self, page: &PageComparison<'_>) -> Result<(), Error> {
-        let (view, all) = (self.view(), self.output.all);
+        let (view, all, base) = (self.view(), self.output.all, self.base);
         let Some(document) = &mut self.document else { return Ok(()) };
         let title = format!("{} ({})", page.pair.any().url, change_word(page.change));
-        let notes: Vec<String> =
-            [moved, status_note, cut_short, not_compared].iter().filter_map(|note| note(page)).collect();
+        let mut notes: Vec<String> = older_capture(page, base).into_iter().collect();
+        notes.extend([moved, status_note, cut_short, not_compared].iter().filter_map(|note| note(page)));
         document.add(title, |title, sides, number| match page.comparison {
             Some(comparison) => comparison.html_section(title, sides, notes, &view, all, number),
             None => html::section(&html::DiffPage { title, notes, ..html::DiffPage::default() }, &[], number),
@@ -397,7 +486,8 @@ impl<'a> DiffPrinter<'a> {
 
     fn end(&mut self, totals: &Totals) -> Result<(), Error> {
         if self.output.is_json() {
-            let insignificant = summary::insignificant_json(totals).to_string();
+            let insignificant = json_text(&summary::insignificant_json(totals));
+            let insignificant = insignificant.map_err(|error| Error::Output(error.into()))?;
             return self.printer.line(format_args!("],{}", insignificant.trim_start_matches('{')));
         }
         if let Some(document) = self.document.take() {
@@ -424,6 +514,8 @@ pub(super) fn page_diff_json(page: &PageComparison<'_>, all: bool) -> Value {
     row["change"] = json!(change_word(page.change));
     let status = |side: &Option<Capture>| side.as_ref().map(|page| page.status);
     row["status"] = json!([status(&page.pair.base), status(&page.pair.head)]);
+    let time = |side: &Option<Capture>| side.as_ref().map(|page| page.time.to_string());
+    row["times"] = json!([time(&page.pair.base), time(&page.pair.head)]);
     let mut mark = |name: &str, sides: [bool; 2]| {
         if sides.contains(&true) {
             row[name] = json!(sides);

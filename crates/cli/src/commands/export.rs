@@ -29,8 +29,10 @@ const HEAD_NAME: &str = "HEAD";
 /// completely or not at all. From a Crystal project it makes a copy, as `crystal save-as` does.
 ///
 /// `--format warc` writes all revisions of a Crystal project into one WARC file, compressed if its
-/// name ends with `.gz`. Cookies that were sent are not exported. With `--json`, prints one object:
-/// `path`, `records`, `revisits`, `failures`, `missing`, `left_behind`, `bytes`.
+/// name ends with `.gz`. Cookies that were sent are not exported, nor revisions of
+/// URLs with a user name or a password. With `--json`, prints one object:
+/// `path`, `records`, `revisits`, `failures`, `missing`, `left_behind`,
+/// `with_user_info`, `bytes`.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -126,7 +128,8 @@ impl ExportArgs {
         let bar = printer.progress(Some(revisions_at_most(&root)?), "revisions");
         let done = warc::export(&root, target, &about, &|count| bar.inc(count))?;
         let path = done.path.to_string_lossy().into_owned();
-        let WarcExported { records, revisits, failures, missing, left_behind, bytes, .. } = done;
+        let WarcExported { records, revisits, failures, missing, left_behind, with_user_info, bytes, .. } =
+            done;
         if self.json {
             printer.json(&json!({
                 "path": path,
@@ -135,13 +138,19 @@ impl ExportArgs {
                 "failures": failures,
                 "missing": missing,
                 "left_behind": left_behind,
+                "with_user_info": with_user_info,
                 "bytes": bytes,
             }))?;
         } else {
-            if missing + left_behind > 0 {
-                let text =
-                    format!("{missing} without bodies, {left_behind} with URLs that WARC cannot express");
-                printer.warn(format_args!("revisions not exported: {text}"));
+            let left_out = [
+                (missing, "without bodies"),
+                (left_behind, "with URLs that WARC cannot express"),
+                (with_user_info, "with a user name or a password in the URL"),
+            ];
+            let texts = left_out.iter().filter(|(count, _)| *count > 0);
+            let texts: Vec<String> = texts.map(|(count, why)| format!("{count} {why}")).collect();
+            if !texts.is_empty() {
+                printer.warn(format_args!("revisions not exported: {}", texts.join(", ")));
             }
             let records = counted(records, "record");
             let what = format!("{records}, {revisits} of them revisits, {failures} of failures");

@@ -3,7 +3,6 @@
 use std::io::{BufReader, Stdin};
 
 use serde_json::json;
-use varve_archive::Objects;
 use varve_archive::verbs::filter::{here, parse};
 
 use crate::input::{IdLineError, InputPosition, MAX_LINE_BYTES, read_line};
@@ -15,11 +14,12 @@ const LOOKUP_BATCH_SIZE: usize = 4096;
 
 /// Print the ids on standard input that are stored
 ///
-/// One full id per line; anything after it is ignored. With `--missing`, prints those that are not
+/// One id per line; anything after it is ignored. With `--missing`, prints those that are not
 /// stored. The order is kept.
 ///
-/// In an AardWARC store, ids are written with or without the prefix of the store; a longer digest
-/// matches an id with the same first digits.
+/// An id has 64 hex digits, or at least the first 16 of them. It may be written as AardWARC prints
+/// it, with the prefix of the store. In an AardWARC store, a longer digest matches an id with the
+/// same first digits. An id that its index lacks is looked for in all its silos.
 ///
 /// With `--json`, prints one object per line: `id`, and whether it is `here`.
 #[derive(clap::Args)]
@@ -44,10 +44,11 @@ impl Verb for FilterArgs {
         let printer = &mut session.printer;
         let progress = printer.progress(None, "ids");
         let input = BufReader::with_capacity(MAX_LINE_BYTES, std::io::stdin());
-        let mut input = IdReader { objects: &objects, input, lines: 0, outcome: ExitStatus::Done };
+        let mut input = IdReader { input, lines: 0, outcome: ExitStatus::Done };
         loop {
             let ids = input.next_batch(printer)?;
             if ids.is_empty() {
+                session.warn_of_unread_places(&objects);
                 return Ok(input.outcome);
             }
             progress.inc(ids.len() as u64);
@@ -65,14 +66,13 @@ impl Verb for FilterArgs {
 }
 
 /// The ids on standard input.
-struct IdReader<'a> {
-    objects: &'a Objects,
+struct IdReader {
     input: BufReader<Stdin>,
     lines: u64,
     outcome: ExitStatus,
 }
 
-impl IdReader<'_> {
+impl IdReader {
     /// Ids that are available without waiting, but at least one; none at the end.
     fn next_batch(&mut self, printer: &mut Printer) -> Result<Vec<String>, Error> {
         let mut ids = Vec::new();
@@ -87,7 +87,7 @@ impl IdReader<'_> {
             self.lines += 1;
             let id = line.map_err(IdLineError::from).and_then(|text| match text.as_str() {
                 "" => Ok(None),
-                text => Ok(Some(parse(self.objects, text)?)),
+                text => Ok(Some(parse(text)?)),
             });
             match id {
                 Ok(id) => ids.extend(id),

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use serde_json::json;
 use varve_archive::Archive;
 use varve_archive::tree::{RestoredTree, restore, survey};
 use varve_archive::verbs::get::{ByteRange, FoundObject, GetError, find_in};
@@ -19,9 +20,9 @@ use crate::verb::{Error, ExitStatus, Session, Verb};
 /// The id of a record selects its block; for an HTTP response that is the message with its header.
 /// The id of a body, the SHA-256 of the decoded content, selects the body.
 ///
-/// An AardWARC store is read in place: `-C` names its folder, and an id is its digits, with or
-/// without the prefix of the store. The store is not changed and its index is not used: each call
-/// reads the headers of all silos and keeps a temporary index of 16 bytes per record.
+/// An AardWARC store is read in place: `-C` names its folder or its `aardwarc.conf`, and an id is
+/// its digits, with or without the prefix of the store. The store is not changed. Its index finds
+/// the object; an id that the index lacks is looked for in the headers of all silos.
 ///
 /// With `--tree`, the id is that of a folder, as `varve stow` prints it. The target must be new or
 /// empty. Names, modes, times and links are restored; set-user-id and set-group-id bits are not. A
@@ -36,7 +37,7 @@ Examples:
   varve get --tree 9f86d081 --to photos
   varve -C /srv/aardwarc get 2d711642 -o report.pdf")]
 pub(super) struct GetArgs {
-    /// The id, or its first digits
+    /// The id, or its first digits, as varve or AardWARC prints it
     id: String,
 
     /// Print the header of the record; the content is written only to the file of `-o`
@@ -75,7 +76,9 @@ impl Verb for GetArgs {
             return self.restore_tree(&archive, folder, session);
         }
         let objects = session.open_objects()?;
-        let found = find_in(&objects, &self.id)?;
+        let found = find_in(&objects, &self.id);
+        session.warn_of_unread_places(&objects);
+        let found = found?;
         if self.headers {
             self.print_headers(&found, session)?;
         }
@@ -104,7 +107,8 @@ impl GetArgs {
         if self.json {
             let fields: serde_json::Map<String, serde_json::Value> =
                 found.header().map(|(name, value)| (name, value.into())).collect();
-            return session.printer.json(&fields);
+            let row = json!({ "id": found.digits(), "length": found.length(), "header": fields });
+            return session.printer.json(&row);
         }
         for (name, value) in found.header() {
             session.printer.line(format_args!("{}: {}", visible(&name), visible(&value)))?;

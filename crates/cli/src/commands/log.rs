@@ -1,5 +1,7 @@
 //! `varve log`: lists versions, or the captures of a URL.
 
+mod checks;
+
 use serde_json::{Value, json};
 use varve_archive::history::{CrystalHistoryReader, HistoryReader};
 use varve_archive::verbs::cat::{removal_of, version_of};
@@ -9,7 +11,7 @@ use varve_archive::verbs::log::{
     may_end_behind, removals, versions,
 };
 use varve_archive::verbs::version_membership::VersionMembership;
-use varve_archive::{ArchiveError, Capture, Moment, Renderings, VersionId};
+use varve_archive::{ArchiveError, Capture, Moment, Renderings, RepositoryError, VersionId};
 
 use crate::clock;
 use crate::printer::{BAD_STYLE, FAINT_STYLE, STRONG_STYLE, WARNING_STYLE, visible};
@@ -46,6 +48,9 @@ const COOKIES_NEED_PROJECT: &str = "only a Crystal project records whether a req
 /// version. Captures of a URL continue after the oldest one in that version. A page of the list
 /// ends only there, so it may be longer than N, and nothing is missed or repeated.
 ///
+/// Checks make no versions: `--checks` lists them, and with a URL the verdicts on it. `varve cat URL
+/// --at CHECK` prints the response that decided, and `varve diff VERSION CHECK --url URL` compares it.
+///
 /// With `--json`, prints one object per line. Versions: `id`, `parent`, `message`, `author`,
 /// `time`, `captures`, `tags`. Captures: `url`, `time`, `status`, `body`, `version`, `length`,
 /// `damaged` if the record cannot be read, `renderings` (ids of the rendered document and the
@@ -53,7 +58,9 @@ const COOKIES_NEED_PROJECT: &str = "only a Crystal project records whether a req
 /// `time`, `tombstone`. A capture that was removed completely has `null` in the other fields except
 /// `url`. Captures of a Crystal project also have `error` (`type` and `message`, or `null`),
 /// `has_cookie`, and `time_is_invented` if the response had no date: the time is then that of the
-/// download before.
+/// download before. Checks: `check`, `time`, `message`, `author`, `summary` (the number of URLs by
+/// verdict), `record`. Verdicts: `url`, `time`, `verdict`, `status`, `expected`, `got`, `warning`,
+/// `redirects`, `capture`, `check`.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -65,6 +72,8 @@ Examples:
   varve log https://example.com/ --since 2w --author ada
   varve log https://example.com/ --limit 20 --after 0b8af3c1
   varve log https://example.com/ --errors
+  varve log --checks
+  varve log https://example.com/ --checks --limit 10
   varve -C museum.crystalproj log --status 404
   varve -C museum.crystalproj log --without-cookie --json")]
 pub(super) struct LogArgs {
@@ -115,6 +124,10 @@ pub(super) struct LogArgs {
     #[arg(long)]
     without_cookie: bool,
 
+    /// List checks instead of versions; with a URL, the verdicts on it
+    #[arg(long, conflicts_with_all = ["graph", "touching", "tag", "errors", "status", "without_cookie"])]
+    checks: bool,
+
     /// Draw the ancestry of versions; the line ends where a parent was removed
     #[arg(long, conflicts_with_all = ["url", "json"])]
     graph: bool,
@@ -128,6 +141,11 @@ impl Verb for LogArgs {
     fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let history = session.open_reader()?;
         match (&self.url, &history) {
+            (_, HistoryReader::Moku(_) | HistoryReader::Crystal(_)) if self.checks => {
+                return Err(RepositoryError::NotAnArchive { path: session.root()? }.into());
+            }
+            (Some(url), _) if self.checks => checks::list_verdicts(&self, &history, url, session)?,
+            (None, _) if self.checks => checks::list(&self, &history, session)?,
             (Some(url), _) => self.captures(&history, url, session)?,
             (None, HistoryReader::Crystal(project)) => self.latest(&history, project, session)?,
             (None, _) if self.asks_of_captures() => {

@@ -4,6 +4,7 @@
 //! new file and one line in [`VERB_GROUPS`]; help, completions, man pages and the reference follow.
 
 mod audit;
+mod blame;
 mod capture;
 mod capture_choice;
 mod cat;
@@ -32,6 +33,7 @@ mod plan;
 mod purge;
 mod rebuild;
 mod score;
+mod search;
 mod serve;
 mod show;
 mod store;
@@ -66,6 +68,8 @@ pub(crate) const VERB_GROUPS: &[VerbGroup] = &[
         verbs: &[
             verb::<show::ShowArgs>("show"),
             verb::<cat::CatArgs>("cat"),
+            verb::<search::SearchArgs>("search"),
+            verb::<blame::BlameArgs>("blame"),
             verb::<checkout::CheckoutArgs>("checkout"),
             verb::<tag::TagArgs>("tag"),
             verb::<score::ScoreArgs>("score"),

@@ -1,4 +1,4 @@
-//! `varve rebuild`: makes index, catalog and HEAD again from the silos.
+//! `varve rebuild`: makes index, catalog, HEAD and search index again from the silos.
 
 use serde_json::json;
 use varve_archive::ArchivePaths;
@@ -7,10 +7,10 @@ use varve_archive::verbs::rebuild::{self, RebuildDone, Rebuilt};
 use crate::printer::{counted, counted_entries};
 use crate::verb::{Error, ExitStatus, Session, Verb};
 
-/// Make index, catalog and HEAD again from the silos
+/// Make index, catalog, HEAD and search index again from the silos
 ///
 /// Reads every silo on all cores. The new index is identical byte for byte, and the catalog row by
-/// row. Unreadable records, and facts about versions that are lost, are reported; everything else
+/// row; the search index is built again from all captures. Unreadable records, and facts about versions that are lost, are reported; everything else
 /// is restored. `varve audit` gives more detail.
 ///
 /// Every silo states the digest of the one before it, so silos that were changed, renamed or

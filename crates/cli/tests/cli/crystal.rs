@@ -89,7 +89,7 @@ fn migrate_and_save_as() {
     let path = said(0, &["crystal", "new", flat.to_str().unwrap(), "--major-version", "1"]);
     let path = path.trim_end();
     let migrated = said(0, &["crystal", "migrate", path, "--json"]);
-    assert_eq!(migrated, "{\"from\":1,\"to\":2,\"moved\":0,\"unreadable\":0}\n");
+    assert_eq!(migrated, "{\"schema\":1,\"from\":1,\"to\":2,\"moved\":0,\"unreadable\":0}\n");
     assert_eq!(said(0, &["crystal", "migrate", path]), "nothing to do: major version 2\n");
     let copy = folder.path().join("copy.crystalproj");
     said(0, &["crystal", "save-as", path, copy.to_str().unwrap()]);
@@ -224,6 +224,38 @@ fn a_project_becomes_a_warc_file() {
     assert_eq!((&done["records"], &done["missing"]), (&2.into(), &0.into()));
     said(0, &["doctor", target, "--strict"]);
     assert_eq!(run(&["-C", &path, "export", "--format", "warc", "-o", target]).status.code(), Some(2));
+}
+
+/// Crystal stores URLs as they were typed. Rows with a password stay in the project.
+#[test]
+fn passwords_in_a_project_reach_no_archive_and_no_warc_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let secret = "https://me:hunter2@site.example/";
+    let path = made(folder.path(), [Download::plain(HOME, "one\n"), Download::plain(secret, "two\n")]);
+    rusqlite_of(&path)
+        .execute_batch(
+            "insert or replace into root_resource values (1, 'open', 1), (2, 'closed', 2);
+             insert into alias values (1, 'https://me:hunter2@a.example/', 'https://b.example/', 0);
+             insert into resource_group values (1, 'g', 'https://me:hunter2@site.example/*', null, null, 0);",
+        )
+        .unwrap();
+    let museum = folder.path().join("museum");
+    let museum = museum.to_str().unwrap();
+    said(0, &["init", museum]);
+    let done: serde_json::Value =
+        serde_json::from_str(&said(1, &["-C", museum, "import", &path, "--json"])).unwrap();
+    // A resource, its revision and its root, an alias, a group.
+    assert_eq!((&done["revisions"], &done["with_user_info"]), (&1.into(), &5.into()));
+    crate::user_info::assert_nowhere(museum.as_ref(), "hunter2");
+    let target = folder.path().join("out.warc.gz");
+    let done =
+        said(0, &["-C", &path, "export", "--format", "warc", "-o", target.to_str().unwrap(), "--json"]);
+    let done: serde_json::Value = serde_json::from_str(&done).unwrap();
+    assert_eq!((&done["records"], &done["with_user_info"]), (&1.into(), &1.into()));
+    assert!(said(0, &["doctor", target.to_str().unwrap(), "--json"]).contains("records"));
+    let restored = folder.path().join("again.crystalproj");
+    said(0, &["-C", museum, "export", "--format", "crystal", restored.to_str().unwrap()]);
+    said(0, &["crystal", "verify", restored.to_str().unwrap()]);
 }
 
 #[test]

@@ -50,9 +50,15 @@ impl Place {
         stdout(&output)
     }
 
-    /// The JSON objects of the output, one per line.
+    /// The JSON objects of the output, one per line, without the schema number of the first.
     pub(crate) fn lines(&self, words: &[&str]) -> Vec<serde_json::Value> {
-        self.data(words).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        let text = self.data(words);
+        let mut lines: Vec<serde_json::Value> =
+            text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        if let Some(serde_json::Value::Object(first)) = lines.first_mut() {
+            first.shift_remove("schema");
+        }
+        lines
     }
 
     /// The only JSON object of the output.

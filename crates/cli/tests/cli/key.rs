@@ -20,9 +20,9 @@ fn spellings_of_one_page_have_one_line() {
 }
 
 #[test]
-fn json_has_both_keys_as_numbers() {
+fn json_has_both_keys_as_strings() {
     let output = run(&["key", "--json", "https://example.com?utm_source=foo"]);
-    insta::assert_snapshot!(stdout(&output), @r#"{"url":"https://example.com?utm_source=foo","clean":"https://example.com","key":6453937586277447328,"clean_key":6447794946650030128}"#);
+    insta::assert_snapshot!(stdout(&output), @r#"{"schema":1,"url":"https://example.com?utm_source=foo","clean":"https://example.com","key":"6453937586277447328","clean_key":"6447794946650030128"}"#);
 }
 
 #[test]

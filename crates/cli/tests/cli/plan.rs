@@ -147,7 +147,7 @@ fn the_members_of_a_group_are_the_captured_and_the_linked_pages() {
     );
     assert_eq!(
         museum.good(&["plan", "members", "Comics", "--missing", "--json"]),
-        "{\"url\":\"https://xkcd.com/2/\",\"captured\":false}\n"
+        "{\"schema\":1,\"url\":\"https://xkcd.com/2/\",\"captured\":false}\n"
     );
     assert!(museum.refused(&["plan", "members", "Nobody"]).contains("no group `Nobody`"));
     let tree = museum.good(&["plan", "tree"]);
@@ -162,4 +162,21 @@ fn the_members_of_a_group_are_the_captured_and_the_linked_pages() {
     let comics = &tree["roots"][0]["groups"][0];
     assert_eq!((&comics["name"], &comics["captured"]), (&"Comics".into(), &1.into()), "{tree}");
     assert_eq!(comics["groups"][0]["found_on"], "Comics", "{tree}");
+}
+
+#[test]
+fn check_reports_roots_that_a_capture_refuses_because_they_are_private() {
+    let museum = Museum::new();
+    museum.good(&["plan", "root", "add", "http://127.0.0.1:1/", "--name", "here"]);
+    museum.good(&["plan", "root", "add", "http://[::1]:1/", "--name", "there"]);
+    let output = museum.varve(&["plan", "check"]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = stdout(&output);
+    assert!(said.contains("the root `here` has a loopback address: `varve capture` needs"), "{said}");
+    assert!(said.contains("the root `there` has a loopback address"), "{said}");
+    let settings = Path::new(museum.root()).join("varve.toml");
+    let text = std::fs::read_to_string(&settings).unwrap();
+    std::fs::write(&settings, format!("allow_private = [\"127.0.0.0/8\"]\n{text}")).unwrap();
+    let said = stdout(&museum.varve(&["plan", "check"]));
+    assert!(!said.contains("`here`") && said.contains("`there`"), "{said}");
 }

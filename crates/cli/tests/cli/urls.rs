@@ -55,7 +55,7 @@ fn a_new_database() {
     https://example.com/b
     ");
     let output = scene.run(&["list", "--json", "--path-prefix", "/b"]);
-    insta::assert_snapshot!(stdout(&output), @r#"{"url":"https://example.com/b","domain":"example.com","path":"/b","content_type":null,"length":null,"sha256":null,"categories":[]}"#);
+    insta::assert_snapshot!(stdout(&output), @r#"{"schema":1,"url":"https://example.com/b","domain":"example.com","path":"/b","content_type":null,"length":null,"sha256":null,"categories":[]}"#);
     let output = scene.run(&["show", "https://example.com/b"]);
     assert_eq!(stdout(&output), "---\n_path: /b\n");
     let output = scene.run(&["remove", "https://example.com/b"]);

@@ -19,7 +19,7 @@ const URLS: [&str; 5] = [
     "https://me:hun/ter2hunter2@h.example/",
 ];
 
-fn assert_nowhere(folder: &Path) {
+pub(crate) fn assert_nowhere(folder: &Path, password: &str) {
     for entry in walk(folder) {
         let bytes = std::fs::read(&entry).unwrap();
         let mut text = bytes.clone();
@@ -28,7 +28,7 @@ fn assert_nowhere(folder: &Path) {
             text.clear();
             flate2::read::MultiGzDecoder::new(&bytes[..]).read_to_end(&mut text).unwrap();
         }
-        let found = text.windows(PASSWORD.len()).any(|part| part == PASSWORD.as_bytes());
+        let found = text.windows(password.len()).any(|part| part == password.as_bytes());
         assert!(!found, "{}", entry.display());
     }
 }
@@ -46,7 +46,7 @@ fn every_verb_refuses_a_password_and_does_not_repeat_it() {
     place.data(&["commit", "--url", "http://h.example/a", "page", "-m", "page"]);
     for url in URLS {
         place.file("page.jsonl", &json!({ "url": url, "body": "x" }).to_string());
-        let calls: [&[&str]; 24] = [
+        let calls: [&[&str]; 27] = [
             &["capture", url],
             &["commit", "--url", url, "page", "-m", "m"],
             &["commit", "--from", "site", "--base-url", url, "-m", "m"],
@@ -71,6 +71,9 @@ fn every_verb_refuses_a_password_and_does_not_repeat_it() {
             &["plan", "suggest", url],
             &["score", url],
             &["checkout", url, "there"],
+            &["capture", "http://h.example/", "--include", url],
+            &["capture", "http://h.example/", "--exclude", url],
+            &["purge", "--drop", url, "--reason", "r"],
         ];
         for words in calls {
             let output = place.run(words);
@@ -85,7 +88,7 @@ fn every_verb_refuses_a_password_and_does_not_repeat_it() {
             assert!(!told.contains(PASSWORD) && told.contains("error: line 1"), "{verb}: {told}");
         }
     }
-    assert_nowhere(&place.path("museum"));
+    assert_nowhere(&place.path("museum"), PASSWORD);
 }
 
 /// The pages themselves hold the password; nothing else does, and no request sends it.

@@ -36,6 +36,7 @@ pub fn dump_rows(
     }
     dump_versions(catalog, each)?;
     dump_captures(catalog, each)?;
+    dump_checks(catalog, each)?;
     dump_verdicts(catalog, each)?;
     dump_removals(catalog, each)
 }
@@ -102,6 +103,18 @@ fn dump_captures(catalog: &dyn CatalogRead, each: EachLine<'_>) -> CatalogResult
         });
         for capture in &captures {
             each(&CaptureLine::text(capture))?;
+        }
+    }
+}
+
+fn dump_checks(catalog: &dyn CatalogRead, each: EachLine<'_>) -> CatalogResult<()> {
+    let mut after = None;
+    loop {
+        let checks = catalog.checks(ListCursor { after, limit: ROW_BATCH })?;
+        let Some(last) = checks.last() else { return Ok(()) };
+        after = Some(last.id);
+        for check in &checks {
+            each(&json!({ "check": check }).to_string())?;
         }
     }
 }
@@ -195,7 +208,7 @@ fn score_json(score: StoredScore) -> Value {
 
 fn verdict_json(verdict: StoredVerdict) -> Value {
     json!({
-        "url": verdict.url, "time": verdict.time, "verdict": verdict.verdict, "status": verdict.status,
-        "json": verdict.json,
+        "check": verdict.check, "url": verdict.url, "time": verdict.time, "verdict": verdict.verdict,
+        "status": verdict.status, "json": verdict.json,
     })
 }

@@ -1,10 +1,10 @@
 //! The reading half of the seam.
 
 use crate::history::{
-    Capture, CaptureFilter, ListCursor, PageAbsence, PageState, StoredDiff, StoredDiffInfo, StoredScore,
-    StoredVerdict, TimeOrder, VersionFilter, VersionInfo, VersionTag,
+    Capture, CaptureFilter, ListCursor, PageAbsence, PageState, StateCounts, StoredCheck, StoredDiff,
+    StoredDiffInfo, StoredScore, StoredVerdict, TimeOrder, VersionFilter, VersionInfo, VersionTag,
 };
-use crate::{BodyId, Moment, RecordId, RunId, VersionId};
+use crate::{BodyId, CheckId, Moment, RecordId, RunId, VersionId};
 
 use super::error::CatalogResult;
 use super::row::Removal;
@@ -110,16 +110,23 @@ pub trait CatalogRead: Send + Sync {
         urls.iter().map(find).collect()
     }
 
-    /// The number of pages in the state of a version that are not gone and have a capture.
-    fn pages_in_state(&self, version: &VersionId) -> CatalogResult<u64> {
-        Ok(self.version(version)?.map_or(0, |info| info.captures))
+    /// The number of pages in the state of a version, by their presence.
+    fn state_counts(&self, version: &VersionId) -> CatalogResult<StateCounts> {
+        let present = self.version(version)?.map_or(0, |info| info.captures);
+        Ok(StateCounts { present, ..StateCounts::default() })
     }
 
-    /// The paths at which the states of two versions may differ, sorted by their bytes. At all
-    /// other paths they are the same. The cost is that of the events between the two versions.
-    /// `None` means that reading both states is as fast.
-    fn paths_that_differ(&self, _base: &VersionId, _head: &VersionId) -> CatalogResult<Option<Vec<String>>> {
-        Ok(None)
+    /// Calls `each` with the path and the URL of every page in which the states of two versions
+    /// may differ, in any order; a path may come several times. At all other paths they are the
+    /// same. The cost is that of the events between the two versions. Returns false, and calls
+    /// `each` for no page, if reading both states is as fast.
+    fn each_page_that_differs(
+        &self,
+        _base: &VersionId,
+        _head: &VersionId,
+        _each: &mut dyn FnMut(&str, &str),
+    ) -> CatalogResult<bool> {
+        Ok(false)
     }
 
     /// Fills in the ids of the bodies of two captures that are to be compared, where a list left
@@ -236,6 +243,21 @@ pub trait CatalogRead: Send + Sync {
     /// The scores of a version, newest first.
     fn scores(&self, version: &VersionId) -> CatalogResult<Vec<StoredScore>>;
 
+    /// The checks by time and id, newest first.
+    fn checks(&self, _cursor: ListCursor<CheckId>) -> CatalogResult<Vec<StoredCheck>> {
+        Ok(Vec::new())
+    }
+
+    /// A check.
+    fn check(&self, _id: &CheckId) -> CatalogResult<Option<StoredCheck>> {
+        Ok(None)
+    }
+
+    /// At most `limit` checks whose ids begin with `prefix`. Hyphens may be left out.
+    fn checks_beginning(&self, _prefix: &str, _limit: usize) -> CatalogResult<Vec<CheckId>> {
+        Ok(Vec::new())
+    }
+
     /// The verdicts on a URL, newest first.
     fn verdicts_of(&self, url: &str, limit: usize) -> CatalogResult<Vec<StoredVerdict>>;
 
@@ -252,7 +274,7 @@ pub trait CatalogRead: Send + Sync {
         Ok(None)
     }
 
-    /// The removed responses of a URL, last removed first. No capture refers to them any more.
+    /// The removed responses and committed pages of a URL, last removed first. No capture refers to them any more.
     fn removals_at(&self, _url: &str, _limit: usize) -> CatalogResult<Vec<Removal>> {
         Ok(Vec::new())
     }

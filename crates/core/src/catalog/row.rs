@@ -1,7 +1,7 @@
 //! The writing half of the seam: rows, and the trait that stores them.
 
 use crate::fact::{Tombstone, TombstoneKind};
-use crate::history::{Capture, PageAbsence, StoredDiff, StoredScore, StoredVerdict, Version};
+use crate::history::{Capture, PageAbsence, StoredCheck, StoredDiff, StoredScore, StoredVerdict, Version};
 use crate::{Moment, RecordId, RunId, VersionId};
 
 use super::error::CatalogResult;
@@ -36,6 +36,8 @@ pub enum CatalogRow {
     Diff(StoredDiff),
     /// A score of a version that exists. It replaces the one with the same scoring version.
     Score(Box<StoredScore>),
+    /// A check.
+    Check(Box<StoredCheck>),
     /// A verdict of a check. It replaces one on the same URL at the same instant.
     Verdict(StoredVerdict),
     /// A removal from the silos. A removed page is hidden, with its headers, from the versions that
@@ -65,12 +67,12 @@ pub struct Removal {
 }
 
 impl Removal {
-    /// The URL of a removed response that nothing replaces.
-    pub fn url_of_response(&self) -> Option<&str> {
+    /// The URL of a removed response or committed page that nothing replaces.
+    pub fn url_of_capture(&self) -> Option<&str> {
         let Tombstone { kind, url, replaced_by, .. } = &self.tombstone;
-        let is_response =
-            matches!(kind, TombstoneKind::Response | TombstoneKind::Revisit) && replaced_by.is_none();
-        url.as_deref().filter(|_| is_response)
+        let is_capture =
+            matches!(kind, TombstoneKind::Response | TombstoneKind::Revisit | TombstoneKind::Resource);
+        url.as_deref().filter(|_| is_capture && replaced_by.is_none())
     }
 }
 

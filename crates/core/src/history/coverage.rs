@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// What a version covers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Coverage {
     /// Which pages it asks about.
     pub scope: CoverageScope,
@@ -12,6 +12,10 @@ pub struct Coverage {
     /// The number of committed pages that are the same as in the parent's state, and are not listed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unchanged: u64,
+    /// The URL with a slash at its end below which a committed folder has all pages; empty for all
+    /// URLs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub below: Option<String>,
 }
 
 fn is_zero(number: &u64) -> bool {

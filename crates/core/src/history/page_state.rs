@@ -117,6 +117,43 @@ impl PageState {
     }
 }
 
+/// The number of pages in a state, each of which was captured at least once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StateCounts {
+    /// Pages that are present.
+    pub present: u64,
+    /// Pages that could not be reached, and are shown as they were.
+    pub unreachable: u64,
+    /// Pages that are gone.
+    pub gone: u64,
+}
+
+impl StateCounts {
+    /// The number of pages that are shown.
+    pub fn shown(&self) -> u64 {
+        self.present + self.unreachable
+    }
+
+    /// Counts a page that was captured.
+    pub fn add(&mut self, presence: &Presence) {
+        match presence {
+            Presence::Present => self.present += 1,
+            Presence::Gone => self.gone += 1,
+            Presence::Unreachable { .. } => self.unreachable += 1,
+        }
+    }
+
+    /// Takes out a page that was counted.
+    pub fn remove(&mut self, presence: &Presence) {
+        let count = match presence {
+            Presence::Present => &mut self.present,
+            Presence::Gone => &mut self.gone,
+            Presence::Unreachable { .. } => &mut self.unreachable,
+        };
+        *count = count.saturating_sub(1);
+    }
+}
+
 /// Folds the events of a page, newest first, into its state. `E` stands for an event.
 ///
 /// The first event decides about the presence. Of several failed requests in a row, the event

@@ -6,7 +6,7 @@
 use uuid::Uuid;
 
 use super::Version;
-use crate::{Moment, VersionId};
+use crate::Moment;
 
 /// Number of hexadecimal digits in the text of a UUID.
 const UUID_HEX_DIGITS: usize = 32;
@@ -113,9 +113,9 @@ impl<T> ListCursor<T> {
     }
 }
 
-/// Returns the smallest and the largest version id that begin with `prefix`. Hyphens may be left
-/// out. Returns `None` if `prefix` cannot be the beginning of an id.
-pub fn version_id_range(prefix: &str) -> Option<(VersionId, VersionId)> {
+/// Returns the smallest and the largest UUID that begin with `prefix`. Hyphens may be left out.
+/// Returns `None` if `prefix` cannot be the beginning of an id.
+pub fn uuid_range(prefix: &str) -> Option<(Uuid, Uuid)> {
     let digits: Vec<u128> = prefix
         .chars()
         .filter(|&letter| letter != '-')
@@ -128,8 +128,7 @@ pub fn version_id_range(prefix: &str) -> Option<(VersionId, VersionId)> {
         let digit = |place: usize| digits.get(place).copied().unwrap_or(filler);
         (0..UUID_HEX_DIGITS).fold(0, |number, place| number << 4 | digit(place))
     };
-    let id = |number| VersionId::new(Uuid::from_u128(number));
-    Some((id(filled(0)), id(filled(0xf))))
+    Some((Uuid::from_u128(filled(0)), Uuid::from_u128(filled(0xf))))
 }
 
 #[cfg(test)]
@@ -138,10 +137,10 @@ mod tests {
 
     #[test]
     fn a_prefix_becomes_a_range_of_ids() {
-        let (first, last) = version_id_range("2B1f8e1e-8a3").unwrap();
+        let (first, last) = uuid_range("2B1f8e1e-8a3").unwrap();
         assert_eq!(first.to_string(), "2b1f8e1e-8a30-0000-0000-000000000000");
         assert_eq!(last.to_string(), "2b1f8e1e-8a3f-ffff-ffff-ffffffffffff");
-        assert_eq!(version_id_range("").unwrap().1.into_inner(), Uuid::max());
-        assert!(version_id_range("xyz").is_none() && version_id_range(&"0".repeat(33)).is_none());
+        assert_eq!(uuid_range("").unwrap().1, Uuid::max());
+        assert!(uuid_range("xyz").is_none() && uuid_range(&"0".repeat(33)).is_none());
     }
 }

@@ -6,8 +6,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::VerdictKind;
-use crate::{Moment, VersionId};
+use super::{VerdictCounts, VerdictKind};
+use crate::{CheckId, Moment, RecordId, RunId, VersionId};
 
 /// A diff of two versions.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,9 +108,30 @@ pub struct Attribution {
     pub note: Option<String>,
 }
 
+/// A check, without its verdicts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct StoredCheck {
+    /// Its id, which comes from its fact.
+    pub id: CheckId,
+    /// The run that the records of the responses name.
+    pub run: RunId,
+    /// When it ended.
+    pub time: Moment,
+    /// The message.
+    pub message: String,
+    /// The author.
+    pub author: Option<String>,
+    /// The record of its fact.
+    pub record: RecordId,
+    /// The number of verdicts of each kind.
+    pub counts: VerdictCounts,
+}
+
 /// The verdict of a check on one URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredVerdict {
+    /// The check.
+    pub check: CheckId,
     /// The URL.
     pub url: String,
     /// When it was checked.
@@ -119,6 +140,6 @@ pub struct StoredVerdict {
     pub verdict: VerdictKind,
     /// The status of the response; 0 if there was none.
     pub status: u16,
-    /// The expectation, the observed facts, and the capture that is the evidence, as JSON.
+    /// The expectation, the observed facts and the evidence, as JSON.
     pub json: String,
 }

@@ -40,6 +40,11 @@ impl VerdictKind {
             Self::Skipped => "skipped",
         }
     }
+
+    /// Whether the URL did not answer as expected.
+    pub const fn is_failure(self) -> bool {
+        matches!(self, Self::Changed | Self::Broken | Self::Unreachable)
+    }
 }
 
 impl fmt::Display for VerdictKind {
@@ -54,6 +59,44 @@ impl FromStr for VerdictKind {
     fn from_str(name: &str) -> Result<Self, UnknownVerdict> {
         let known = Self::ALL.into_iter().find(|kind| kind.name() == name);
         known.ok_or_else(|| UnknownVerdict(name.to_owned()))
+    }
+}
+
+/// The number of verdicts of each kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VerdictCounts {
+    /// As expected.
+    pub ok: u64,
+    /// Other content, type or redirect than expected.
+    pub changed: u64,
+    /// An error status where success was expected.
+    pub broken: u64,
+    /// No complete response.
+    pub unreachable: u64,
+    /// Not requested.
+    pub skipped: u64,
+}
+
+impl VerdictCounts {
+    /// Counts one verdict.
+    pub fn add(&mut self, verdict: VerdictKind) {
+        *match verdict {
+            VerdictKind::Ok => &mut self.ok,
+            VerdictKind::Changed => &mut self.changed,
+            VerdictKind::Broken => &mut self.broken,
+            VerdictKind::Unreachable => &mut self.unreachable,
+            VerdictKind::Skipped => &mut self.skipped,
+        } += 1;
+    }
+
+    /// The number of all verdicts.
+    pub fn total(&self) -> u64 {
+        self.ok + self.failures() + self.skipped
+    }
+
+    /// The number of failures.
+    pub fn failures(&self) -> u64 {
+        self.changed + self.broken + self.unreachable
     }
 }
 

@@ -147,7 +147,11 @@ identifier! {
     text CaptureId, Uuid, Hyphenated, "capture id"
 }
 identifier! {
-    /// A run: one crawl, from its first request to the version that it becomes.
+    /// A check: the verdicts of one comparison with the live web.
+    text CheckId, Uuid, Hyphenated, "check id"
+}
+identifier! {
+    /// A run: one crawl, from its first request to the version that it becomes, or one check.
     text RunId, Uuid, Hyphenated, "run id"
 }
 identifier! {

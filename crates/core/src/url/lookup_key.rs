@@ -12,7 +12,7 @@
 use super::escape::{EscapeSink, PercentDecoded};
 use super::{Reference, UrlError};
 use crate::UrlKey;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 const HASH_BITS: u64 = (1 << 56) - 1;
 
@@ -89,7 +89,8 @@ impl EscapeSink for Fnv {
     }
 }
 
-/// A URL with its keys. In JSON the keys are decimal numbers of up to 63 bits.
+/// A URL with its keys. In JSON the keys are strings of decimal digits: they have up to 63 bits, and
+/// many readers of JSON keep 53.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct KeyReport {
     /// The URL as it was given.
@@ -97,9 +98,15 @@ pub struct KeyReport {
     /// The URL cleaned.
     pub clean: String,
     /// The key of the URL as it was given.
+    #[serde(serialize_with = "serialize_digits")]
     pub key: UrlKey,
     /// The key of the cleaned URL, under which the archive finds it.
+    #[serde(serialize_with = "serialize_digits")]
     pub clean_key: UrlKey,
+}
+
+fn serialize_digits<S: Serializer>(key: &UrlKey, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&key.get())
 }
 
 impl KeyReport {
@@ -118,12 +125,24 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_report_is_json_with_numbers() {
+    fn keys_are_strings_in_json_however_small() {
+        let report = KeyReport {
+            url: String::new(),
+            clean: String::new(),
+            key: UrlKey::ZERO,
+            clean_key: UrlKey::ZERO,
+        };
+        let json = serde_json::to_string(&report).unwrap();
+        assert_eq!(json, r#"{"url":"","clean":"","key":"0","clean_key":"0"}"#);
+    }
+
+    #[test]
+    fn the_report_has_keys_as_strings() {
         let report = KeyReport::of("https://example.com?utm_source=foo").unwrap();
         assert_eq!(
             serde_json::to_string(&report).unwrap(),
             "{\"url\":\"https://example.com?utm_source=foo\",\"clean\":\"https://example.com\",\
-             \"key\":6453937586277447328,\"clean_key\":6447794946650030128}"
+             \"key\":\"6453937586277447328\",\"clean_key\":\"6447794946650030128\"}"
         );
     }
 

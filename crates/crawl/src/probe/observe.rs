@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use varve_core::BodyId;
 use varve_core::exchange::Exchange;
 use varve_fetch::wants_tls;
-use varve_wire::{MessageBytes, TruncationReason};
+use varve_wire::{MessageBytes, ReadAtCursor, TruncationReason};
 
 use crate::wire_exchange;
 use varve_expect::Observed;
@@ -17,6 +17,8 @@ pub(super) struct ObservedResponse {
     pub(super) observed: Observed,
     /// Whether the server answered that it requires TLS.
     pub(super) wants_tls: bool,
+    /// Whether it sets a cookie.
+    pub(super) sets_cookie: bool,
     /// The exchange itself, if the caller wants it.
     pub(super) exchange: Option<Exchange>,
 }
@@ -25,7 +27,9 @@ pub(super) struct ObservedResponse {
 pub(super) fn observe_response(exchange: Box<Exchange>, content: bool, whole: bool) -> ObservedResponse {
     let observed = observe(&exchange, content);
     let wants_tls = observed.status == Some(400) && wants_tls(&exchange);
-    ObservedResponse { observed, wants_tls, exchange: whole.then_some(*exchange) }
+    let head = exchange.head().ok().flatten();
+    let sets_cookie = head.is_some_and(|head| head.headers.get("set-cookie").is_some());
+    ObservedResponse { observed, wants_tls, sets_cookie, exchange: whole.then_some(*exchange) }
 }
 
 fn observe(exchange: &Exchange, content: bool) -> Observed {
@@ -42,7 +46,10 @@ fn observe(exchange: &Exchange, content: bool) -> Observed {
         media_type: text("content-type"),
         ..Observed::default()
     };
-    if let Some(reason) = exchange.truncated.and_then(|cut| broken(cut, content)) {
+    if let Some(cut) = exchange.truncated.filter(|_| has_unended_head(&exchange.response)) {
+        observed.error = Some(format!("its header did not end: {}", cut_reason(cut)));
+        (observed.status, observed.location) = (None, None);
+    } else if let Some(reason) = exchange.truncated.and_then(|cut| broken(cut, content)) {
         observed.error = Some(reason);
     } else if content && observed.location.is_none() && exchange.truncated.is_none() {
         match measure(&exchange.response) {
@@ -56,14 +63,30 @@ fn observe(exchange: &Exchange, content: bool) -> Observed {
 /// Why a truncated response counts as failed. If the content does not matter, varve itself may have
 /// cut it, and that is no failure.
 fn broken(cut: TruncationReason, content: bool) -> Option<String> {
-    let reason = match cut {
-        TruncationReason::Length | TruncationReason::Time if !content => return None,
+    if matches!(cut, TruncationReason::Length | TruncationReason::Time) && !content {
+        return None;
+    }
+    Some(format!("the answer is not whole: {}", cut_reason(cut)))
+}
+
+fn cut_reason(cut: TruncationReason) -> &'static str {
+    match cut {
         TruncationReason::Length => "it grew too long",
         TruncationReason::Time => "it took too long",
         TruncationReason::Disconnect => "the connection ended before it did",
         TruncationReason::Unspecified => "its length contradicts itself or cannot be read",
-    };
-    Some(format!("the answer is not whole: {reason}"))
+    }
+}
+
+/// Whether a truncated response ends within its head.
+fn has_unended_head(response: &MessageBytes) -> bool {
+    let Ok(Some(head)) = response.head() else { return false };
+    if response.len() > head.length as u64 {
+        return false;
+    }
+    let mut end = Vec::new();
+    let read = ReadAtCursor::new(response, response.len().saturating_sub(4)).read_to_end(&mut end);
+    read.is_ok() && !end.ends_with(b"\n\r\n") && !end.ends_with(b"\n\n")
 }
 
 /// Length and digest of the body with its codings removed.

@@ -8,11 +8,14 @@ use varve_fetch::FetchLimits;
 use varve_fetch::politeness::{Backoff, PolitenessPolicy};
 use varve_file::TemporaryFolder;
 
+use super::redirect_chain::RedirectChain;
 use crate::network_options::NetworkOptions;
 use crate::run_description::RunDescription;
 
-/// Timeout of a whole response, as a multiple of the timeout of a silence in it.
-const TOTAL_TIMEOUT_FACTOR: u32 = 20;
+/// Additional time for a response with an expected length, in bytes per second.
+const EXPECTED_BYTES_PER_SECOND: u64 = 1 << 20;
+/// Time that a request has at least, after the redirects before it.
+const MIN_REQUEST_TIMEOUT: Duration = Duration::from_millis(1);
 /// Maximum size of a response without a longer expected length, in bytes: an endless body must not
 /// fill the disk.
 const DEFAULT_MAX_BYTES: u64 = 1 << 30;
@@ -33,7 +36,8 @@ pub struct ProbeOptions {
     /// The delay between two requests to a host. If it is zero, a host gets up to `concurrency`
     /// requests at a time.
     pub delay: Duration,
-    /// The timeout of a connection attempt, of the first byte, and of each silence in a response.
+    /// The time that the requests of a URL may take in all, redirects included. A response with an
+    /// expected length gets one more second for each MiB.
     pub timeout: Duration,
     /// The maximum size of a response in bytes, unless a longer one is expected.
     pub max_size: u64,
@@ -60,7 +64,7 @@ impl ProbeOptions {
             temporary: temporary.into(),
             concurrency: 16,
             delay: Duration::from_millis(100),
-            timeout: Duration::from_secs(30),
+            timeout: Duration::from_secs(60),
             max_size: DEFAULT_MAX_BYTES,
             retry_pause: Duration::from_millis(250),
             failures_per_host: 5,
@@ -108,33 +112,34 @@ impl ProbeOptions {
         }
     }
 
+    /// The limits of a request without a chain of redirects before it.
     pub(super) fn limits(&self) -> FetchLimits {
-        let timeout = self.timeout;
-        let total = timeout.saturating_mul(TOTAL_TIMEOUT_FACTOR);
-        let bytes = self.max_size;
+        self.limits_within(self.timeout, self.max_size)
+    }
+
+    fn limits_within(&self, time: Duration, bytes: u64) -> FetchLimits {
         FetchLimits {
-            connect: timeout,
-            first_byte: timeout,
-            idle: timeout,
-            total,
+            connect: time,
+            first_byte: time,
+            idle: time,
+            total: time,
             bytes,
             ..FetchLimits::default()
         }
     }
 
-    /// The limits for a response with an expected length above the maximum size; `None` otherwise.
-    pub(super) fn limits_for(&self, promised: Option<u64>) -> Option<FetchLimits> {
-        // The response head and the chunk framing add to the length of the body.
-        let bytes = promised.map(|length| length.saturating_add(length / 4).saturating_add(1 << 20));
-        bytes.filter(|bytes| *bytes > self.max_size).map(|bytes| FetchLimits { bytes, ..self.limits() })
-    }
-
-    /// The limits for a response of which only the beginning is needed.
-    pub(super) fn brief_limits(&self) -> FetchLimits {
-        FetchLimits {
-            bytes: BRIEF_RESPONSE_BYTES,
-            head_bytes: BRIEF_RESPONSE_BYTES as usize,
-            ..self.limits()
+    /// The limits of the next request of a chain: the time that is left of the whole, and the size
+    /// that matters.
+    pub(super) fn limits_of(&self, chain: &RedirectChain) -> FetchLimits {
+        let more = Duration::from_secs(chain.length.unwrap_or(0) / EXPECTED_BYTES_PER_SECOND);
+        let time = (self.timeout + more).saturating_sub(chain.spent()).max(MIN_REQUEST_TIMEOUT);
+        if !chain.content && !self.whole {
+            let head_bytes = BRIEF_RESPONSE_BYTES as usize;
+            return FetchLimits { head_bytes, ..self.limits_within(time, BRIEF_RESPONSE_BYTES) };
         }
+        // The response head and the chunk framing add to the length of the body.
+        let promised =
+            chain.length.map_or(0, |length| length.saturating_add(length / 4).saturating_add(1 << 20));
+        self.limits_within(time, chain.max_bytes.unwrap_or(self.max_size).max(promised))
     }
 }

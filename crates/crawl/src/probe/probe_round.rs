@@ -94,12 +94,8 @@ impl<'a> ProbeRound<'a> {
     }
 
     fn send(&mut self, host: Box<str>, chain: RedirectChain, tries: u32) {
-        let mut request = FetchRequest::get(chain.url.clone());
-        if !chain.content && !self.context.options.whole {
-            request = request.limits(self.context.options.brief_limits());
-        } else if let Some(limits) = self.context.options.limits_for(chain.length) {
-            request = request.limits(limits);
-        }
+        let options = self.context.options;
+        let request = FetchRequest::get(chain.url.clone()).limits(options.limits_of(&chain));
         let begun = self.now();
         let (fetcher, whole) = (Arc::clone(self.context.fetcher), self.context.options.whole);
         self.requests.start(async move {

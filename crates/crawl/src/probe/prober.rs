@@ -14,12 +14,14 @@ use crate::run_description::RunDescription;
 pub struct ProbeRequest {
     /// The URL.
     pub url: String,
-    /// Whether redirects are followed.
+    /// Which response is judged. Redirects are followed to their end in any case.
     pub follow: Follow,
     /// Whether the body must be read to its end and hashed.
     pub content: bool,
     /// The expected length of the body.
     pub length: Option<u64>,
+    /// The number of bytes to read at most, if not as many as the options allow.
+    pub max_bytes: Option<u64>,
 }
 
 impl ProbeRequest {
@@ -30,6 +32,7 @@ impl ProbeRequest {
             follow: Follow::needed(expectation),
             content: expectation.is_static(),
             length: expectation.length,
+            max_bytes: None,
         }
     }
 }
@@ -48,6 +51,8 @@ pub struct ProbeFailure {
 pub struct ProbeResponse {
     /// The facts that expectations are compared with.
     pub observed: Observed,
+    /// The last response, if the first is judged and redirects led from it.
+    pub redirect_end: Option<Box<Observed>>,
     /// The exchanges, redirects first, if the prober returns them.
     pub exchanges: Vec<Exchange>,
     /// The duration of the requests, including redirects and without the wait in the queue; `None`
@@ -58,6 +63,16 @@ pub struct ProbeResponse {
     /// Why the URL was not requested, or not to the end of its redirects. Such a result permits no
     /// verdict on the URL.
     pub unasked: Option<String>,
+}
+
+impl ProbeResponse {
+    /// The exchange that is judged, if the prober returns exchanges.
+    pub fn judged_exchange(&self) -> Option<&Exchange> {
+        match self.redirect_end {
+            Some(_) => self.exchanges.first(),
+            None => self.exchanges.last(),
+        }
+    }
 }
 
 impl From<Observed> for ProbeResponse {

@@ -26,12 +26,23 @@ pub(super) struct RedirectChain {
     pub(super) content: bool,
     /// The expected length of the body.
     pub(super) length: Option<u64>,
+    /// The number of bytes to read at most.
+    pub(super) max_bytes: Option<u64>,
     follow: Follow,
+    /// The first response, if that is judged and redirects led from it.
+    first: Option<Observed>,
     redirects: Vec<Redirect>,
     /// The URLs requested before.
-    visited: Vec<String>,
+    visited: Vec<VisitedUrl>,
     exchanges: Vec<Exchange>,
     took: Option<Duration>,
+}
+
+/// A URL that a chain has requested.
+struct VisitedUrl {
+    url: String,
+    /// Whether its response set a cookie.
+    sets_cookie: bool,
 }
 
 impl QueuedRequest for RedirectChain {}
@@ -51,7 +62,9 @@ impl RedirectChain {
             url: question.url.clone(),
             content: question.content,
             length: question.length,
+            max_bytes: question.max_bytes,
             follow: question.follow,
+            first: None,
             redirects: Vec::new(),
             visited: Vec::new(),
             exchanges: Vec::new(),
@@ -69,11 +82,26 @@ impl RedirectChain {
         self.took = Some(self.took.unwrap_or_default() + time);
     }
 
+    /// The time that the requests took so far.
+    pub(super) fn spent(&self) -> Duration {
+        self.took.unwrap_or_default()
+    }
+
     /// Ends the chain without a complete response.
     pub(super) fn fail(self, reason: impl Into<String>) -> (usize, ProbeResponse) {
-        let observed = Observed { redirects: self.redirects, ..Observed::failed(reason) };
+        self.end(Observed::failed(reason))
+    }
+
+    /// Ends the chain with its last response.
+    fn end(self, last: Observed) -> (usize, ProbeResponse) {
+        let (redirects, final_url) = (self.redirects, Some(self.url));
+        let last = Observed { redirects, final_url, ..last };
+        let (observed, redirect_end) = match self.first {
+            Some(first) => (first, Some(Box::new(last))),
+            None => (last, None),
+        };
         let (exchanges, took) = (self.exchanges, self.took);
-        (self.number, ProbeResponse { observed, exchanges, took, ..ProbeResponse::default() })
+        (self.number, ProbeResponse { observed, redirect_end, exchanges, took, ..ProbeResponse::default() })
     }
 
     /// Ends the chain without a request to the next URL.
@@ -85,11 +113,12 @@ impl RedirectChain {
     /// Ends the chain with a fetch error.
     pub(super) fn fail_by(self, error: &FetchError) -> (usize, ProbeResponse) {
         let trouble = Some(ProbeFailure { kind: error.kind, url: self.url.clone() });
-        let (number, answer) = self.fail(error_chain(error));
+        let reason = error_chain(error);
         // A URL that the guard refuses, or a response that does not fit on this disk, permits no
         // verdict on the site.
         let is_ours = matches!(error.kind, FetchErrorKind::Guard | FetchErrorKind::Spool);
-        let unasked = answer.observed.error.clone().filter(|_| is_ours);
+        let unasked = is_ours.then(|| reason.clone());
+        let (number, answer) = self.fail(reason);
         (number, ProbeResponse { failure: trouble, unasked, ..answer })
     }
 
@@ -97,32 +126,28 @@ impl RedirectChain {
     pub(super) fn see(mut self, glance: ObservedResponse) -> ChainStep {
         self.exchanges.extend(glance.exchange);
         let observed = glance.observed;
-        let leads_on = self.follow == Follow::Redirects && observed.error.is_none();
         match (&observed.location, observed.status) {
-            (Some(location), Some(status)) if leads_on => {
+            (Some(location), Some(status)) if observed.error.is_none() => {
                 let shown = ShownUrl(location).to_string();
-                self.redirects.push(Redirect { status, location: shown });
                 let location = location.clone();
+                if self.follow == Follow::First && self.first.is_none() {
+                    self.first = Some(Observed { final_url: Some(self.url.clone()), ..observed });
+                }
+                self.redirects.push(Redirect { status, location: shown });
+                self.visited.push(VisitedUrl { url: self.url.clone(), sets_cookie: glance.sets_cookie });
                 self.onward(&location, status)
             }
             _ => {
                 let kind = glance.wants_tls.then_some(FetchErrorKind::WantsTls);
-                let trouble = kind.map(|kind| ProbeFailure { kind, url: self.url.clone() });
-                let final_url = Some(self.url);
-                let observed = Observed { redirects: self.redirects, final_url, ..observed };
-                let (exchanges, took) = (self.exchanges, self.took);
-                ChainStep::Arrived(
-                    self.number,
-                    ProbeResponse { observed, exchanges, took, failure: trouble, unasked: None },
-                )
+                let failure = kind.map(|kind| ProbeFailure { kind, url: self.url.clone() });
+                let (number, answer) = self.end(observed);
+                ChainStep::Arrived(number, ProbeResponse { failure, ..answer })
             }
         }
     }
 
     fn onward(mut self, location: &str, status: u16) -> ChainStep {
         let next = resolve(&self.url, location).map(without_fragment);
-        let from = std::mem::take(&mut self.url);
-        self.visited.push(from);
         let reason = match next {
             Err(_) => {
                 let shown = ShownUrl(location).to_string();
@@ -132,7 +157,7 @@ impl RedirectChain {
                 let shown = ShownUrl(&next);
                 format!("a redirect leads to `{shown}`, which contains a user name or a password")
             }
-            Ok(next) if self.visited.contains(&next) => format!("the redirects go in a circle to `{next}`"),
+            Ok(next) if self.is_circle(&next) => format!("the redirects go in a circle to `{next}`"),
             Ok(_) if self.redirects.len() > MAX_REDIRECTS => {
                 format!("there are more than {MAX_REDIRECTS} redirects")
             }
@@ -141,9 +166,16 @@ impl RedirectChain {
                 return ChainStep::Onward(self);
             }
         };
-        let (number, mut answer) = self.fail(reason);
-        answer.observed.status = Some(status);
+        let last = Observed { status: Some(status), dead_end: Some(reason), ..Observed::default() };
+        let (number, answer) = self.end(last);
         ChainStep::Arrived(number, answer)
+    }
+
+    /// Whether the next URL was requested before, and no response since then has set a cookie: with a
+    /// new cookie the server may answer otherwise.
+    fn is_circle(&self, next: &str) -> bool {
+        let earlier = self.visited.iter().rposition(|visit| visit.url == next);
+        earlier.is_some_and(|at| !self.visited[at..].iter().any(|visit| visit.sets_cookie))
     }
 }
 

@@ -33,6 +33,18 @@ pub struct HtmlRewrite {
     pub encoding: &'static Encoding,
     /// Markup that is inserted before everything else.
     pub first: Option<String>,
+    /// Where the page is shown.
+    pub shown_in: ShownIn,
+}
+
+/// Where a rewritten page is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ShownIn {
+    /// In replay, with links that are the same on every page.
+    Replay,
+    /// In a file, with links relative to it. It has no `<base>`, and no `crossorigin`, which no file
+    /// can satisfy.
+    File,
 }
 
 /// Writes the page in `input` with other links, and returns the encoding of the output.
@@ -63,9 +75,16 @@ enum PageInput<R> {
 impl<R: Read> RewrittenHtml<R> {
     /// Starts to rewrite the page in `input`.
     pub fn new(input: R, page: HtmlRewrite) -> Self {
-        let HtmlRewrite { links, encoding, first } = page;
-        let work =
-            RewriteState { links, first, style: String::new(), passing: false, has_base: false, depth: 0 };
+        let HtmlRewrite { links, encoding, first, shown_in } = page;
+        let work = RewriteState {
+            links,
+            first,
+            style: String::new(),
+            passing: false,
+            has_base: false,
+            depth: 0,
+            shown_in,
+        };
         match encoding.try_into() {
             Ok(compatible) => Self::start(PageInput::Plain(input), compatible, work),
             Err(()) => {
@@ -146,6 +165,7 @@ struct RewriteState {
     passing: bool,
     has_base: bool,
     depth: usize,
+    shown_in: ShownIn,
 }
 
 fn settings(
@@ -194,7 +214,10 @@ impl RewriteState {
         let mut changes: Vec<(String, Option<String>)> = Vec::new();
         for attribute in element.attributes() {
             let attribute_name = attribute.name();
-            let how = treatment(&name, &attribute_name);
+            let how = match self.shown_in {
+                ShownIn::File if attribute_name == "crossorigin" => Treatment::Gone,
+                _ => treatment(&name, &attribute_name),
+            };
             if how == Treatment::Kept {
                 continue;
             }
@@ -235,8 +258,15 @@ impl RewriteState {
         }
         let links = LinkRewriter { base: self.links.base.clone(), to: Arc::clone(&self.links.to) };
         let depth = self.depth + 1;
-        let inner =
-            RewriteState { links, first: None, style: String::new(), passing: false, has_base: false, depth };
+        let inner = RewriteState {
+            links,
+            first: None,
+            style: String::new(),
+            passing: false,
+            has_base: false,
+            depth,
+            shown_in: self.shown_in,
+        };
         let input = PageInput::Plain(text.as_bytes());
         let chunks = RewrittenHtml::start(input, AsciiCompatibleEncoding::utf_8(), inner);
         let output: Vec<Vec<u8>> = chunks.collect::<io::Result<_>>().ok()?;
@@ -263,7 +293,7 @@ impl RewriteState {
             return element.remove_attribute("href");
         }
         self.has_base = true;
-        match self.links.leads(&href) {
+        match self.links.leads(&href).filter(|_| self.shown_in == ShownIn::Replay) {
             Some(link) => set(element, "href", &link),
             None => element.remove_attribute("href"),
         }

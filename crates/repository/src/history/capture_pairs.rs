@@ -1,14 +1,15 @@
 //! Pairs the pages of two versions: those of their states, or their captures alone.
 //!
 //! Pages are paired by path, regardless of its stored form. Where several pages share a path, those
-//! with the same URL are paired first, then those of the same host. Pages of two hosts are a pair
-//! only if each is the only one with its path: the site has moved, which is a change. Every site
-//! has a `/robots.txt`, and that of one site is not that of another.
+//! with the same URL are paired first, then those of the same host. Every site has a `/robots.txt`,
+//! and that of one site is not that of another: [`HostPairing`] says when pages of two hosts are a
+//! pair.
 //!
 //! Both lists are sorted and read once, so comparing two versions of a million pages holds only the
 //! pages of one path.
 
 use std::iter::Peekable;
+use std::rc::Rc;
 
 use varve_catalog::CatalogRead;
 use varve_core::VersionId;
@@ -16,6 +17,7 @@ use varve_core::headers::Redaction;
 use varve_core::history::{Capture, PageState, Presence};
 use varve_diff::compare::{CaptureSide, CompareOptions, compare_heads};
 
+use super::host_pairing::{HostPair, HostPairing, is_one_host};
 use super::pages_by_key::{PageMatchKey, PagesByKey};
 use super::state_pages::StatePages;
 use crate::error::RepositoryError;
@@ -64,12 +66,14 @@ pub struct CapturePair {
     /// What is known of the page in the older and the newer version: whether it is present, gone or
     /// unreachable. The captures in `base` and `head` were taken out.
     pub states: [Option<PageState>; 2],
+    /// Whether the user named the hosts of the two URLs as a pair. Then the other host is no change.
+    pub has_named_hosts: bool,
 }
 
 impl CapturePair {
     /// A pair of captures of which nothing else is known.
     pub fn of(base: Option<Capture>, head: Option<Capture>) -> Self {
-        Self { base, head, states: [None, None] }
+        Self { base, head, states: [None, None], has_named_hosts: false }
     }
 
     /// A pair of states. `None` if neither version has the page.
@@ -78,7 +82,7 @@ impl CapturePair {
             let state = state.as_mut()?;
             if state.presence == Presence::Gone { None } else { state.capture.take() }
         });
-        (base.is_some() || head.is_some()).then_some(Self { base, head, states })
+        (base.is_some() || head.is_some()).then_some(Self { base, head, states, has_named_hosts: false })
     }
 
     /// The capture in the newer version, or else the one in the older.
@@ -95,7 +99,7 @@ impl CapturePair {
             (None, _) => PageChange::Added,
             (_, None) if is_gone(&self.states[1]) => PageChange::Gone,
             (_, None) => PageChange::Removed,
-            (Some(base), Some(head)) if same(base, head) && self.moved().is_none() => {
+            (Some(base), Some(head)) if same(base, head) && !self.has_new_host() => {
                 self.unchanged_or_unreachable()
             }
             _ => PageChange::Changed,
@@ -122,7 +126,7 @@ impl CapturePair {
     pub fn lasting_change(&self) -> PageChange {
         match (self.change(), &self.base, &self.head) {
             (PageChange::Changed, Some(base), Some(head))
-                if self.moved().is_none() && same_but_clocks(base, head) =>
+                if !self.has_new_host() && same_but_clocks(base, head) =>
             {
                 self.unchanged_or_unreachable()
             }
@@ -135,16 +139,22 @@ impl CapturePair {
         let urls = [self.base.as_ref()?, self.head.as_ref()?].map(|page| page.url.as_str());
         (!is_one_host(urls)).then_some(urls)
     }
-}
 
-/// Whether two URLs have the same host, ignoring the scheme and a leading `www.`.
-fn is_one_host(urls: [&str; 2]) -> bool {
-    let [one, other] = urls.map(|url| {
-        let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-        let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
-        host.strip_prefix("www.").unwrap_or(host)
-    });
-    one.eq_ignore_ascii_case(other)
+    /// Whether the host differs and the user did not name both hosts as a pair.
+    pub fn has_new_host(&self) -> bool {
+        !self.has_named_hosts && self.moved().is_some()
+    }
+
+    /// Whether both versions know the page from the same events: no version between them says
+    /// anything about it.
+    pub fn is_from_same_event(&self) -> bool {
+        let ([Some(base), Some(head)], Some(older), Some(newer)) =
+            (&self.states, self.base.as_ref(), self.head.as_ref())
+        else {
+            return false;
+        };
+        older.id == newer.id && base.said_by == head.said_by
+    }
 }
 
 /// Whether two captures differ only in headers that are noise.
@@ -174,7 +184,12 @@ pub struct CapturePairs<'a> {
     base: Peekable<PagesByKey<'a>>,
     head: Peekable<PagesByKey<'a>>,
     key: PageMatchKey,
+    hosts: HostPairing,
     ready: std::vec::IntoIter<CapturePair>,
+    /// The number of pages that the newer state shows, if not all of them are read.
+    held: Option<u64>,
+    /// How many of them were read.
+    shown: u64,
 }
 
 impl<'a> CapturePairs<'a> {
@@ -192,30 +207,34 @@ impl<'a> CapturePairs<'a> {
         Self::between(StatePages::of_captures(catalog, base), StatePages::of_captures(catalog, head))
     }
 
-    /// The pairs that may differ, and the number of pages left out because both states share
-    /// them. The cost is proportional to the number of changed pages.
+    /// The pairs that may differ. Pages that both states share may be left out, and are counted by
+    /// [`left_out`](Self::left_out). The cost is proportional to the number of changed pages.
     pub fn that_differ(
         catalog: &'a dyn CatalogRead,
         base: Option<VersionId>,
         head: Option<VersionId>,
-    ) -> Result<(Self, u64), RepositoryError> {
-        let (Some(from), Some(to)) = (base, head) else { return Ok((Self::new(catalog, base, head), 0)) };
-        let Some(paths) = catalog.paths_that_differ(&from, &to)? else {
-            return Ok((Self::new(catalog, base, head), 0));
-        };
-        let (from, to) = (at_paths(catalog, base, &paths)?, at_paths(catalog, head, &paths)?);
-        // A page whose key differs from its path may match a page that was left out.
-        // In a Crystal project the path is the URL, and so is the key.
-        let is_left = |page: &PageState| {
-            page.path != page.url && PageMatchKey::Page.of(&page.url, &page.path) != page.path
-        };
-        if from.iter().chain(&to).any(is_left) {
-            return Ok((Self::new(catalog, base, head), 0));
+    ) -> Result<Self, RepositoryError> {
+        let (Some(from), Some(to)) = (base, head) else { return Ok(Self::new(catalog, base, head)) };
+        let (mut paths, mut may_match_others) = (Vec::new(), false);
+        let is_listed = catalog.each_page_that_differs(&from, &to, &mut |path, url| {
+            // A page whose key differs from its path may match a page that is left out. In a Crystal
+            // project the path is the URL, and so is the key.
+            may_match_others |= path != url && PageMatchKey::Page.of(url, path) != path;
+            paths.push(path.to_owned());
+        })?;
+        if !is_listed || may_match_others {
+            return Ok(Self::new(catalog, base, head));
         }
-        let held = head.map(|head| catalog.pages_in_state(&head)).transpose()?.unwrap_or(0);
-        let shown = to.iter().filter(|page| page.shown().is_some()).count() as u64;
-        let pairs = Self::between(StatePages::listed(catalog, from), StatePages::listed(catalog, to));
-        Ok((pairs, held.saturating_sub(shown)))
+        paths.sort_unstable();
+        paths.dedup();
+        let held = catalog.state_counts(&to)?.shown();
+        Ok(Self { held: Some(held), ..Self::at(catalog, base, head, paths) })
+    }
+
+    /// The number of pages of the newer state that were left out because both states share them.
+    /// It is known after the last pair.
+    pub fn left_out(&self) -> u64 {
+        self.held.map_or(0, |held| held.saturating_sub(self.shown))
     }
 
     /// The pairs at the given paths, which must be sorted. The stored path of each page must be its
@@ -224,10 +243,11 @@ impl<'a> CapturePairs<'a> {
         catalog: &'a dyn CatalogRead,
         base: Option<VersionId>,
         head: Option<VersionId>,
-        paths: &[String],
-    ) -> Result<Self, RepositoryError> {
-        let (from, to) = (at_paths(catalog, base, paths)?, at_paths(catalog, head, paths)?);
-        Ok(Self::between(StatePages::listed(catalog, from), StatePages::listed(catalog, to)))
+        paths: Vec<String>,
+    ) -> Self {
+        let paths: Rc<[String]> = paths.into();
+        let side = |version| StatePages::at(catalog, version, Rc::clone(&paths));
+        Self::between(side(base), side(head))
     }
 
     /// Pairs pages from any source, each side sorted by path and URL.
@@ -243,7 +263,13 @@ impl<'a> CapturePairs<'a> {
     fn by(key: PageMatchKey, base: StatePages<'a>, head: StatePages<'a>) -> Self {
         let catalog = head.catalog();
         let side = |pages| PagesByKey::new(key, pages).peekable();
-        Self { catalog, base: side(base), head: side(head), key, ready: Vec::new().into_iter() }
+        let (base, head, ready) = (side(base), side(head), Vec::new().into_iter());
+        Self { catalog, base, head, key, hosts: HostPairing::default(), ready, held: None, shown: 0 }
+    }
+
+    /// The same pages, with another rule for pages of two hosts.
+    pub fn with_hosts(self, hosts: HostPairing) -> Self {
+        Self { hosts, ..self }
     }
 
     fn fetch(&mut self) -> Result<Option<CapturePair>, RepositoryError> {
@@ -255,8 +281,29 @@ impl<'a> CapturePairs<'a> {
             let Some(key) = next.into_iter().flatten().min() else { return Ok(None) };
             let base = take(&mut self.base, &key)?;
             let head = take(&mut self.head, &key)?;
-            self.ready = pair_up(self.key, base, head).into_iter();
+            self.shown += head.iter().filter(|page| page.shown().is_some()).count() as u64;
+            self.ready = self.pair_up(base, head).into_iter();
         }
+    }
+
+    /// Pairs the pages of one key. Each page is in at most one pair, except those of hosts that the
+    /// user named.
+    fn pair_up(&self, base: Vec<PageState>, head: Vec<PageState>) -> Vec<CapturePair> {
+        let are_alone = base.len() == 1 && head.len() == 1;
+        let mut sides = Sides { base, head, pairs: Vec::new() };
+        sides.pair(|base, head| base.url == head.url);
+        sides.pair(|base, head| is_one_host([&base.url, &head.url]));
+        match &self.hosts {
+            _ if self.key == PageMatchKey::Place => sides.pair(|_, _| true),
+            HostPairing::OnlyAtPath if are_alone => sides.pair(|_, _| true),
+            HostPairing::OnlyAtPath | HostPairing::SameHost => {}
+            HostPairing::Named(hosts) => hosts.iter().for_each(|hosts| sides.pair_hosts(hosts)),
+        }
+        let Sides { base, head, mut pairs } = sides;
+        pairs.extend(head.into_iter().filter_map(|head| CapturePair::of_states([None, Some(head)])));
+        pairs.extend(base.into_iter().filter_map(|base| CapturePair::of_states([Some(base), None])));
+        pairs.sort_by(|one, other| one.any().url.cmp(&other.any().url));
+        pairs
     }
 
     /// The pair, with the ids of both bodies if they are to be compared.
@@ -266,24 +313,6 @@ impl<'a> CapturePairs<'a> {
         }
         Ok(pair)
     }
-}
-
-/// Number of paths looked up per query.
-const PATHS_PER_QUERY: usize = 5_000;
-
-/// The pages in the state of a version at the given paths.
-fn at_paths(
-    catalog: &dyn CatalogRead,
-    version: Option<VersionId>,
-    paths: &[String],
-) -> Result<Vec<PageState>, RepositoryError> {
-    let Some(version) = version else { return Ok(Vec::new()) };
-    let mut found = Vec::new();
-    for paths in paths.chunks(PATHS_PER_QUERY) {
-        let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
-        found.append(&mut catalog.states_at(&version, &paths)?);
-    }
-    Ok(found)
 }
 
 fn key_of(pages: &mut Peekable<PagesByKey<'_>>) -> Result<Option<String>, RepositoryError> {
@@ -306,22 +335,6 @@ fn take(pages: &mut Peekable<PagesByKey<'_>>, key: &str) -> Result<Vec<PageState
     Ok(taken)
 }
 
-/// Pairs the pages of one key. Each page is in at most one pair.
-fn pair_up(key: PageMatchKey, base: Vec<PageState>, head: Vec<PageState>) -> Vec<CapturePair> {
-    let are_alone = base.len() == 1 && head.len() == 1;
-    let mut sides = Sides { base, head, pairs: Vec::new() };
-    sides.pair(|base, head| base.url == head.url);
-    sides.pair(|base, head| is_one_host([&base.url, &head.url]));
-    if are_alone || key != PageMatchKey::Page {
-        sides.pair(|_, _| true);
-    }
-    let Sides { base, head, mut pairs } = sides;
-    pairs.extend(head.into_iter().filter_map(|head| CapturePair::of_states([None, Some(head)])));
-    pairs.extend(base.into_iter().filter_map(|base| CapturePair::of_states([Some(base), None])));
-    pairs.sort_by(|one, other| one.any().url.cmp(&other.any().url));
-    pairs
-}
-
 /// Pages without a partner so far, and the pairs found.
 struct Sides {
     base: Vec<PageState>,
@@ -341,6 +354,37 @@ impl Sides {
                 None => self.head.push(head),
             }
         }
+    }
+
+    /// Pairs pages of the newer host without a partner with those of the older host. A page of the
+    /// older host that the newer version still has is in a pair of its own as well.
+    fn pair_hosts(&mut self, hosts: &HostPair) {
+        for head in std::mem::take(&mut self.head) {
+            if !hosts.is_newer(&head.url) {
+                self.head.push(head);
+                continue;
+            }
+            let Some(base) = self.take_page_of_older_host(hosts) else {
+                self.head.push(head);
+                continue;
+            };
+            let pair = CapturePair::of_states([Some(base), Some(head)]);
+            self.pairs.extend(pair.map(|pair| CapturePair { has_named_hosts: true, ..pair }));
+        }
+    }
+
+    fn take_page_of_older_host(&mut self, hosts: &HostPair) -> Option<PageState> {
+        if let Some(at) = self.base.iter().position(|base| hosts.is_older(&base.url)) {
+            return Some(self.base.remove(at));
+        }
+        let is_older = |pair: &CapturePair| {
+            !pair.has_named_hosts && pair.base.as_ref().is_some_and(|base| hosts.is_older(&base.url))
+        };
+        let at = self.pairs.iter().position(is_older)?;
+        // A page that is gone from the older host has moved.
+        let pair = if self.pairs[at].head.is_none() { self.pairs.remove(at) } else { self.pairs[at].clone() };
+        let [state, _] = pair.states;
+        Some(PageState { capture: pair.base, ..state? })
     }
 }
 

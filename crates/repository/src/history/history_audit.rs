@@ -10,8 +10,8 @@ use std::{fmt, io};
 
 use varve_catalog::{CatalogError, CatalogRead, dump_rows};
 use varve_core::body::BodySource;
-use varve_core::fact::{Fact, Manifest, StateChanges, Tombstone};
-use varve_core::{BodyId, RecordId, VersionId};
+use varve_core::fact::{CheckRecord, Fact, Manifest, StateChanges, Tombstone};
+use varve_core::{BodyId, CheckId, RecordId, VersionId};
 use varve_store::StoreError;
 use varve_store::audit::{
     AuditDone, AuditFinding, AuditKind, error_text, find_ids_in_silos, is_out_of_space,
@@ -90,11 +90,12 @@ impl<'a> HistoryAudit<'a> {
     }
 }
 
-/// The record that lists a page: a manifest, or a part of its changes.
+/// The record that names a page or a response: a manifest, a part of its changes, or a check.
 #[derive(Clone, Copy, Debug)]
 enum PageHolder {
     Version(VersionId),
     Changes(RecordId),
+    Check(CheckId),
 }
 
 impl fmt::Display for PageHolder {
@@ -102,6 +103,7 @@ impl fmt::Display for PageHolder {
         match self {
             Self::Version(version) => write!(formatter, "version {version}"),
             Self::Changes(record) => write!(formatter, "the changes in record {record}"),
+            Self::Check(check) => write!(formatter, "check {check}"),
         }
     }
 }
@@ -146,6 +148,9 @@ impl ScannedHistory {
                     }
                     Some(Ok(Fact::Adopted(adopted))) => {
                         self.add_pages(PageHolder::Version(adopted.version), &adopted.changes);
+                    }
+                    Some(Ok(Fact::Check(check))) => {
+                        self.add_check(PageHolder::Check(CheckRecord::check_id(&json)), &check);
                     }
                     // The tombstone of a page removes no record.
                     Some(Ok(Fact::Tombstone(tombstone))) if tombstone.is_of_record() => {
@@ -192,6 +197,12 @@ impl ScannedHistory {
                 Some(record) => self.answers.push((record, holder)),
             }
         }
+    }
+
+    /// Adds the evidence of a check.
+    fn add_check(&mut self, holder: PageHolder, check: &CheckRecord) {
+        let evidence = check.verdicts.iter().filter_map(|verdict| verdict.detail.evidence.as_ref());
+        self.answers.extend(evidence.map(|evidence| (evidence.record, holder)));
     }
 
     /// Looks up the bodies and responses of the versions read last. Those that cannot be looked up
@@ -432,7 +443,7 @@ fn is_behind(kept: &dyn CatalogRead, archive: &Archive) -> Result<bool, Reposito
 pub fn subject_of(row: &str) -> String {
     let row: serde_json::Value = serde_json::from_str(row).unwrap_or_default();
     let Some((kind, value)) = row.as_object().and_then(|fields| {
-        let kinds = ["head", "tag", "version", "score", "absence", "capture", "verdict", "removal"];
+        let kinds = ["head", "tag", "version", "score", "absence", "capture", "check", "verdict", "removal"];
         kinds.into_iter().find_map(|kind| Some((kind, fields.get(kind)?)))
     }) else {
         return "an unknown row".to_owned();
@@ -446,6 +457,7 @@ pub fn subject_of(row: &str) -> String {
         "tag" => format!("tag `{}`", text(&value["name"])),
         "version" => format!("version {}", text(&value["id"])),
         "score" => format!("the score of version {}", text(&value["version"])),
+        "check" => format!("check {}", text(&value["id"])),
         "removal" => format!("the removal of record {}", text(&value["tombstone"]["record"])),
         kind => format!("the {kind} of {} at {}", text(&value["url"]), text(&value["time"])),
     }

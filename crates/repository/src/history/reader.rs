@@ -14,8 +14,8 @@ use varve_core::receipt::Renderings;
 use varve_core::{BodyId, Moment, VersionId};
 
 use super::{
-    ArchiveHistoryReader, CrystalHistoryReader, HeadState, MokuHistoryReader, RecordPlace, body_range,
-    read_whole_body,
+    ArchiveHistoryReader, CrystalHistoryReader, HeadState, HostPairing, MokuHistoryReader, RecordPlace,
+    body_range, read_whole_body,
 };
 use crate::error::RepositoryError;
 
@@ -85,6 +85,14 @@ impl HistoryReader {
         match self {
             Self::Moku(site) => Some(site.root()),
             Self::Archive(_) | Self::Crystal(_) => None,
+        }
+    }
+
+    /// When pages of two hosts are paired, unless the user names hosts.
+    pub fn host_pairing(&self) -> HostPairing {
+        match self {
+            Self::Moku(_) => HostPairing::OnlyAtPath,
+            Self::Archive(_) | Self::Crystal(_) => HostPairing::SameHost,
         }
     }
 

@@ -9,7 +9,7 @@ use super::HistoryReader;
 use crate::error::RepositoryError;
 
 /// Maximum number of candidates queried for an id prefix.
-const MAX_CANDIDATES: usize = 10;
+pub(super) const MAX_CANDIDATES: usize = 10;
 /// Number of tombstones read per query.
 const REMOVALS_PER_QUERY: usize = 500;
 /// Minimum length of an id prefix. Shorter text is taken for the name of a missing tag.
@@ -146,7 +146,7 @@ pub fn named_version(history: &HistoryReader, name: &str) -> Result<Option<Versi
 
 /// Whether the text can be an id prefix: hexadecimal digits, with hyphens only where an id has
 /// them. A date has its hyphens elsewhere.
-fn may_begin_id(name: &str) -> bool {
+pub(super) fn may_begin_id(name: &str) -> bool {
     const HYPHEN_POSITIONS: [usize; 4] = [8, 13, 18, 23];
     let is_digit = |byte: u8| byte.is_ascii_hexdigit();
     let fits = |(at, byte): (usize, u8)| is_digit(byte) || (byte == b'-' && HYPHEN_POSITIONS.contains(&at));

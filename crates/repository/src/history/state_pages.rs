@@ -1,5 +1,7 @@
 //! Iterates over the state of a version, in batches.
 
+use std::rc::Rc;
+
 use varve_catalog::CatalogRead;
 use varve_core::VersionId;
 use varve_core::history::{Capture, ListCursor, PageState};
@@ -7,7 +9,7 @@ use varve_core::history::{Capture, ListCursor, PageState};
 use super::version_pages::VersionPages;
 use crate::error::RepositoryError;
 
-/// Number of pages read per query.
+/// Number of pages or paths read per query.
 const PAGES_PER_QUERY: usize = 500;
 
 /// The pages in the state of a version by path and URL, with one batch in memory.
@@ -21,6 +23,14 @@ enum PageSource<'a> {
         batch: std::vec::IntoIter<PageState>,
         last: Option<(String, String)>,
     },
+    Paths {
+        catalog: &'a dyn CatalogRead,
+        version: VersionId,
+        /// Sorted. Those of a query begin at `next`.
+        paths: Rc<[String]>,
+        next: usize,
+        batch: std::vec::IntoIter<PageState>,
+    },
     Captures(VersionId, VersionPages<'a>),
 }
 
@@ -28,6 +38,15 @@ impl<'a> StatePages<'a> {
     /// The state of a version, with pages that are gone; empty for `None`.
     pub fn new(catalog: &'a dyn CatalogRead, version: Option<VersionId>) -> Self {
         Self(PageSource::State { catalog, version, batch: Vec::new().into_iter(), last: None })
+    }
+
+    /// The pages in the state of a version at sorted paths; none for `None`.
+    pub fn at(catalog: &'a dyn CatalogRead, version: Option<VersionId>, paths: Rc<[String]>) -> Self {
+        let batch = Vec::new().into_iter();
+        Self(match version {
+            Some(version) => PageSource::Paths { catalog, version, paths, next: 0, batch },
+            None => PageSource::State { catalog, version, batch, last: None },
+        })
     }
 
     /// The captures of a version alone.
@@ -49,30 +68,45 @@ impl<'a> StatePages<'a> {
     /// The catalog that the pages come from.
     pub(super) fn catalog(&self) -> &'a dyn CatalogRead {
         match &self.0 {
-            PageSource::State { catalog, .. } => *catalog,
+            PageSource::State { catalog, .. } | PageSource::Paths { catalog, .. } => *catalog,
             PageSource::Captures(_, pages) => pages.catalog(),
         }
     }
 
     fn fetch(&mut self) -> Result<Option<PageState>, RepositoryError> {
-        let (catalog, version, batch, last) = match &mut self.0 {
+        match &mut self.0 {
             PageSource::Captures(version, pages) => {
-                return Ok(pages.next().transpose()?.map(|capture| PageState::listed(*version, capture)));
+                Ok(pages.next().transpose()?.map(|capture| PageState::listed(*version, capture)))
             }
-            PageSource::State { catalog, version, batch, last } => (catalog, version, batch, last),
-        };
-        if let Some(next) = batch.next() {
-            return Ok(Some(next));
+            PageSource::State { catalog, version, batch, last } => {
+                if let Some(next) = batch.next() {
+                    return Ok(Some(next));
+                }
+                let Some(id) = *version else { return Ok(None) };
+                let after = last.as_ref().map(|(path, url)| (path.as_str(), url.as_str()));
+                let read = catalog.state_in(&id, ListCursor { after, limit: PAGES_PER_QUERY })?;
+                match read.last() {
+                    Some(end) if read.len() >= PAGES_PER_QUERY => {
+                        *last = Some((end.path.clone(), end.url.clone()));
+                    }
+                    _ => *version = None,
+                }
+                *batch = read.into_iter();
+                Ok(batch.next())
+            }
+            PageSource::Paths { catalog, version, paths, next, batch } => loop {
+                if let Some(page) = batch.next() {
+                    return Ok(Some(page));
+                }
+                let rest = &paths[*next..];
+                let asked: Vec<&str> = rest.iter().take(PAGES_PER_QUERY).map(String::as_str).collect();
+                if asked.is_empty() {
+                    return Ok(None);
+                }
+                *next += asked.len();
+                *batch = catalog.states_at(version, &asked)?.into_iter();
+            },
         }
-        let Some(id) = *version else { return Ok(None) };
-        let after = last.as_ref().map(|(path, url)| (path.as_str(), url.as_str()));
-        let read = catalog.state_in(&id, ListCursor { after, limit: PAGES_PER_QUERY })?;
-        match read.last() {
-            Some(end) if read.len() >= PAGES_PER_QUERY => *last = Some((end.path.clone(), end.url.clone())),
-            _ => *version = None,
-        }
-        *batch = read.into_iter();
-        Ok(batch.next())
     }
 }
 

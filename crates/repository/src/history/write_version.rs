@@ -131,5 +131,6 @@ pub fn pairs_with_parent<'a>(history: &'a HistoryWriter, manifest: &Manifest) ->
     let (catalog, version) = (history.catalog(), VersionId::new(Uuid::nil()));
     let head = manifest.inline.pages.iter().map(|page| capture_of(version, page)).collect();
     let head = StatePages::listed_captures(catalog, version, head);
-    CapturePairs::between(StatePages::new(catalog, manifest.parent), head)
+    let hosts = history.as_reader().host_pairing();
+    CapturePairs::between(StatePages::new(catalog, manifest.parent), head).with_hosts(hosts)
 }

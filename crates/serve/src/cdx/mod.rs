@@ -31,6 +31,7 @@ use http::header::{self, HeaderValue};
 use http::request::Parts;
 
 use crate::app_state::AppState;
+use crate::archive_failure::ArchiveFailure;
 use crate::body::{self, CHUNK_BYTES};
 use crate::response::{self, ResponseHeaders};
 use capture_cursor::CaptureCursor;
@@ -57,10 +58,12 @@ pub(crate) fn respond(state: &Arc<AppState>, request: &Parts) -> Response {
         .with(header::CONTENT_TYPE, HeaderValue::from_static(media_type))
         .with(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     let on_error = |error: &io::Error| {
-        let is_client_error = error.kind() == io::ErrorKind::InvalidInput;
-        let status =
-            if is_client_error { StatusCode::BAD_REQUEST } else { StatusCode::INTERNAL_SERVER_ERROR };
-        plain_text(status, format!("{error}\n"))
+        if error.kind() == io::ErrorKind::InvalidInput {
+            return plain_text(StatusCode::BAD_REQUEST, format!("{error}\n"));
+        }
+        let failure = ArchiveFailure::of_stream(error);
+        let remedy = failure.remedy.map(|remedy| format!("{remedy}\n")).unwrap_or_default();
+        failure.retried(plain_text(failure.status, format!("{error}\n{remedy}")))
     };
     let state = Arc::clone(state);
     if query.count_pages {

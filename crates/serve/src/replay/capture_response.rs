@@ -8,7 +8,9 @@ use axum::response::Response;
 use http::StatusCode;
 use http::header::{self, HeaderName, HeaderValue};
 use http::request::Parts;
+use varve_archive::history::HistoryReader;
 use varve_archive::verbs::cat::removal_of;
+use varve_archive::verbs::log::removals;
 use varve_archive::verbs::replay::{ReplayCapture, UrlKnowledge, answer as captured_answer, find};
 use varve_archive::{ArchiveError, Capture};
 use varve_core::headers::HeaderView;
@@ -18,8 +20,9 @@ use super::address::{Modifier, ReplayAddress};
 use super::archived_headers::{first_value, safe_headers};
 use super::conditions::{RangeRequest, RequestedRange, accepts_codings, matches_etag, requested_range};
 use super::rewriting::{BodyForm, BodyPrefix, BodyRewriting, detect_encoding};
-use super::{error_pages, memento};
+use super::{error_pages, lookup_form, memento};
 use crate::app_state::AppState;
+use crate::archive_failure::ArchiveFailure;
 use crate::body::{self, ReadChunks};
 use crate::formatting::{header_url, query_value};
 use crate::request::RequestParts;
@@ -40,6 +43,9 @@ pub(super) fn respond(state: &Arc<AppState>, request: &Parts, rest: &str) -> Res
         let history = format!("{}/page?url={}", state.ui_origin(request), query_value(url));
         return response::redirect(StatusCode::FOUND, &history);
     }
+    if let Some(time) = lookup_form::time_without_url(rest) {
+        return lookup_form::page(state, request, time);
+    }
     let address = match ReplayAddress::parse(rest) {
         Ok(address) => address,
         Err(error) => return error_pages::bad_address(error),
@@ -56,9 +62,21 @@ pub(super) fn respond(state: &Arc<AppState>, request: &Parts, rest: &str) -> Res
             response::redirect(StatusCode::FOUND, &ReplayAddress { url, ..address }.path())
                 .with(HeaderName::from_static("x-varve-match"), note)
         }
-        Ok(UrlKnowledge::No) => error_pages::not_captured(state, request, &address),
+        Ok(UrlKnowledge::No) => match removal_at(&state.history, &address.url) {
+            Ok(Some(removal)) => error_pages::removed(&removal),
+            _ => error_pages::not_captured(state, request, &address),
+        },
         Err(error) => error_pages::archive_failed(&error),
     }
+}
+
+/// The removal of a URL that has no capture any more.
+pub(crate) fn removal_at(
+    history: &HistoryReader,
+    url: &str,
+) -> Result<Option<RepositoryError>, ArchiveError> {
+    let removal = removals(history, url, 1)?.into_iter().next();
+    Ok(removal.map(|removal| RepositoryError::Removed { url: url.to_owned(), removal: Box::new(removal) }))
 }
 
 fn capture_response(
@@ -75,17 +93,18 @@ fn capture_response(
     let links = memento::link_header(state, request, &found);
     let mut response = match replayed(state, request, address, &found.capture) {
         Ok(response) => response,
+        Err(error) if ArchiveFailure::of(&error).remedy.is_some() => {
+            return error_pages::archive_failed(&error);
+        }
         Err(error) => {
             let is_failure =
                 matches!(error, ArchiveError::Repository(RepositoryError::DownloadFailed { .. }));
             // If looking for the removal fails too, the first error is reported.
             match removal_of(&state.history, &found.capture) {
-                Ok(Some(removal)) => {
-                    error_pages::removed(&ArchiveError::Repository(RepositoryError::Removed {
-                        url: found.capture.url.clone(),
-                        removal: Box::new(removal),
-                    }))
-                }
+                Ok(Some(removal)) => error_pages::removed(&RepositoryError::Removed {
+                    url: found.capture.url.clone(),
+                    removal: Box::new(removal),
+                }),
                 _ => error_pages::body_failed(&found.capture, &error, is_failure),
             }
         }

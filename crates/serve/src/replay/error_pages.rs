@@ -14,6 +14,7 @@ use varve_core::secret::ShownUrl;
 
 use super::address::{AddressError, ReplayAddress};
 use crate::app_state::AppState;
+use crate::archive_failure::ArchiveFailure;
 use crate::error_page;
 use crate::formatting::{header_url, query_value};
 
@@ -116,7 +117,7 @@ fn origin_of(url: &str) -> &str {
 }
 
 /// The capture was removed from the archive on purpose.
-pub(super) fn removed(removal: &ArchiveError) -> Response {
+pub(crate) fn removed(removal: &RepositoryError) -> Response {
     error_page::error(StatusCode::GONE, "Removed from this archive", html! { p { (removal.to_string()) } })
 }
 
@@ -175,13 +176,14 @@ pub(super) fn archive_failed(error: &ArchiveError) -> Response {
     if let ArchiveError::Repository(RepositoryError::Catalog(CatalogError::Outside { url, target })) = error {
         return outside_archive(url, target);
     }
+    let failure = ArchiveFailure::of(error);
     let status = match error {
         ArchiveError::NoCapture { .. }
         | ArchiveError::Repository(RepositoryError::NoVersion { .. })
         | ArchiveError::Repository(RepositoryError::NoVersionYet { .. })
         | ArchiveError::Repository(RepositoryError::BeforeFirst { .. }) => StatusCode::NOT_FOUND,
         ArchiveError::UserInfo(_) => StatusCode::BAD_REQUEST,
-        _ => StatusCode::INTERNAL_SERVER_ERROR,
+        _ => failure.status,
     };
-    error_page::error(status, "The archive could not be read", html! { p { strong { (error.to_string()) } } })
+    ArchiveFailure { status, ..failure }.page(error)
 }

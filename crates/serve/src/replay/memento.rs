@@ -19,9 +19,10 @@ use varve_archive::{ArchiveError, Capture};
 use super::address::{AddressError, Modifier, ReplayAddress};
 use super::error_pages;
 use crate::app_state::AppState;
+use crate::archive_failure::ArchiveFailure;
+use crate::body;
 use crate::formatting::{header_url, http_date, parse_http_date};
 use crate::response::{self, ResponseHeaders};
-use crate::{body, error_page};
 
 /// How many captures of a TimeMap are read from the catalog at a time.
 const TIME_MAP_BATCH_ROWS: usize = 500;
@@ -128,10 +129,7 @@ pub(super) fn time_map(state: &Arc<AppState>, request: &Parts, rest: &str) -> Re
     };
     let response = response::empty(StatusCode::OK)
         .with(header::CONTENT_TYPE, HeaderValue::from_static("application/link-format"));
-    body::stream(request, response, None, chunks, |error| {
-        let status = StatusCode::INTERNAL_SERVER_ERROR;
-        error_page::plain(status, "The archive could not be read.", &error.to_string())
-    })
+    body::stream(request, response, None, chunks, |error| ArchiveFailure::of_stream(error).page(error))
 }
 
 /// The first and the last capture of a URL, under all its spellings.

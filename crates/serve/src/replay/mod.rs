@@ -5,6 +5,7 @@
 //! | `/web/TIME/URL` | the capture nearest to that time, with links rewritten to this origin |
 //! | `/web/TIMEid_/URL` | its original bytes; with their content codings if the client accepts those, as in pywb |
 //! | `/web/URL` | redirect to the newest good capture; in a Crystal project its default revision itself |
+//! | `/web/`, `/web/TIME/` | a form that finds a page |
 //! | `/web/*/URL` | redirect to the history of the page |
 //! | `/timegate/URL`, `/timemap/link/URL` | Memento, RFC 7089 |
 //! | `/_varve/replay.js` | the script that rewrites requests of archived scripts |
@@ -23,7 +24,8 @@ mod address;
 mod archived_headers;
 mod capture_response;
 mod conditions;
-mod error_pages;
+pub(crate) mod error_pages;
+mod lookup_form;
 mod memento;
 mod rewriting;
 mod security_headers;
@@ -44,6 +46,7 @@ use crate::request::RequestParts;
 use crate::response::{self, ResponseHeaders};
 
 pub(crate) use address::ReplayAddress;
+pub(crate) use capture_response::removal_at;
 
 /// The script that comes first in every replayed page.
 pub(crate) const SCRIPT_PATH: &str = "/_varve/replay.js";
@@ -77,7 +80,7 @@ fn replay_target(state: &Arc<AppState>, request: &Parts) -> Response {
     if target.len() > MAX_TARGET_BYTES {
         return error_page::plain(StatusCode::URI_TOO_LONG, "This URL is too long.", "");
     }
-    if let Some(rest) = target.strip_prefix("/web/") {
+    if let Some(rest) = target.strip_prefix("/web/").or((target == "/web").then_some("")) {
         return capture_response::respond(state, request, rest);
     }
     if let Some(rest) = target.strip_prefix("/timegate/") {
@@ -92,15 +95,20 @@ fn replay_target(state: &Arc<AppState>, request: &Parts) -> Response {
     redirect_missed_link(request, target)
 }
 
-fn replay_script(_: &Arc<AppState>, request: &Parts) -> Response {
+/// The script, with the origin of the UI in it: only a bar of that origin is told which page is
+/// shown.
+fn replay_script(state: &Arc<AppState>, request: &Parts) -> Response {
     const SCRIPT_TEXT: &str = include_str!("replay.js");
-    const SCRIPT_ETAG: &str = concat!("\"varve-", env!("CARGO_PKG_VERSION"), "\"");
-    if request.header("if-none-match") == Some(SCRIPT_ETAG) {
-        return response::empty(StatusCode::NOT_MODIFIED)
-            .with(header::ETAG, HeaderValue::from_static(SCRIPT_ETAG));
+    const ORIGIN_PLACEHOLDER: &str = "{{ui-origin}}";
+    let origin = state.ui_origin(request);
+    let etag = format!("\"varve-{}-{}\"", env!("CARGO_PKG_VERSION"), origin.replace(['"', '\\'], ""));
+    if request.header("if-none-match") == Some(etag.as_str()) {
+        return response::empty(StatusCode::NOT_MODIFIED).with_text(header::ETAG, &etag);
     }
-    response::text(StatusCode::OK, "text/javascript; charset=utf-8", SCRIPT_TEXT)
-        .with(header::ETAG, HeaderValue::from_static(SCRIPT_ETAG))
+    // The host name is the client's own and has been checked by the guard.
+    let text = SCRIPT_TEXT.replace(ORIGIN_PLACEHOLDER, &origin);
+    response::text(StatusCode::OK, "text/javascript; charset=utf-8", text)
+        .with_text(header::ETAG, &etag)
         .with(header::CACHE_CONTROL, HeaderValue::from_static("max-age=3600"))
 }
 

@@ -25,6 +25,15 @@
   };
   const base = () => original(document.baseURI);
 
+  // The bar of the UI, which may frame this page, follows it. Frames inside the page tell it nothing.
+  const ui = "{{ui-origin}}";
+  const frames = location.ancestorOrigins;
+  const isBelowBar = parent !== self && parent === top && (!frames || frames[0] === ui);
+  const post = isBelowBar ? parent.postMessage.bind(parent) : () => {};
+  const announce = () => post({ varve: "shown", url: original(location.href), time: here[1] || "" }, ui);
+  announce();
+  addEventListener("pageshow", (event) => { if (event.persisted) announce(); });
+
   // The address of a reference on this server.
   const to = (reference) => {
     const text = String(reference);
@@ -90,7 +99,8 @@
   // Addresses that pages set with the History API.
   for (const name of ["pushState", "replaceState"]) {
     patch(History.prototype, name, (native) => function (state, title, url) {
-      return native.call(this, state, title, url === undefined || url === null ? url : to(url));
+      native.call(this, state, title, url === undefined || url === null ? url : to(url));
+      announce();
     });
   }
   if (self.navigation && navigation.addEventListener) {

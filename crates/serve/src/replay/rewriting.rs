@@ -7,7 +7,7 @@ use bytes::Bytes;
 use encoding_rs::Encoding;
 use varve_page::charset;
 use varve_page::kind::BodyKind;
-use varve_page::rewrite::{HtmlRewrite, LinkRewriter, RewrittenHtml, css, manifest, playlist};
+use varve_page::rewrite::{HtmlRewrite, LinkRewriter, RewrittenHtml, ShownIn, css, manifest, playlist};
 
 use super::address::{Modifier, ReplayAddress};
 use crate::body::{BodyChunks, ReadChunks};
@@ -170,7 +170,7 @@ impl BodyRewriting {
             BodyForm::Page | BodyForm::Svg | BodyForm::Fragment => {
                 let script = || format!("<script src=\"{}\"></script>", super::SCRIPT_PATH);
                 let first = (self.form == BodyForm::Page).then(script);
-                let page = HtmlRewrite { links, encoding: self.encoding, first };
+                let page = HtmlRewrite { links, encoding: self.encoding, first, shown_in: ShownIn::Replay };
                 Box::new(RewrittenHtml::new(input, page).map(|chunk| chunk.map(Bytes::from)))
             }
             BodyForm::Raw => Box::new(ReadChunks::new(input, None)),

@@ -9,9 +9,10 @@ use varve_archive::verbs::diff::{
     side_by_side,
 };
 use varve_archive::verbs::log::{CaptureFilter, ListCursor, captures};
-use varve_archive::verbs::replay::{ReplayTime, nearest};
+use varve_archive::verbs::replay::nearest;
 use varve_archive::{Capture, Moment};
 
+use super::replay_page::parse_time;
 use super::{PageError, PageResult, page_frame, required};
 use crate::app_state::AppState;
 use crate::formatting::visible;
@@ -50,7 +51,7 @@ pub(super) fn page(state: &Arc<AppState>, request: &Parts) -> PageResult {
     ))
 }
 
-/// The capture of a URL at this microsecond, or else the one nearest to this second.
+/// The capture of a URL at this microsecond, or else the one nearest to this time.
 fn find_capture(state: &AppState, url: &str, text: &str) -> Result<Capture, PageError> {
     let time: Moment = text.parse().map_err(|_| PageError::bad_time(text))?;
     let filter = CaptureFilter { since: Some(time), until: Some(time), committed_only: false };
@@ -58,8 +59,9 @@ fn find_capture(state: &AppState, url: &str, text: &str) -> Result<Capture, Page
     if let Some(capture) = exact.into_iter().next() {
         return Ok(capture);
     }
-    let found = nearest(&state.history, url, ReplayTime::second(time))?;
-    found.map(|found| found.capture).ok_or_else(|| PageError::not_captured(url))
+    let nearest_to = parse_time(text).ok_or_else(|| PageError::bad_time(text))?;
+    let found = nearest(&state.history, url, nearest_to)?;
+    found.map(|found| found.capture).ok_or_else(|| PageError::not_captured(state, url))
 }
 
 fn sides(base: &Capture, head: &Capture) -> Markup {

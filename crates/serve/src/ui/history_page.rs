@@ -6,20 +6,23 @@ use http::request::Parts;
 use maud::{Markup, html};
 use varve_archive::verbs::cat::version_of;
 use varve_archive::verbs::log::{CaptureFilter, ListCursor, captures};
-use varve_archive::verbs::replay::captured_url;
+use varve_archive::verbs::replay::{captured_url, has_screenshot};
 use varve_archive::{Capture, Moment};
 
-use super::{PageError, PageResult, calendar, page_frame, required};
+use super::{PageError, PageResult, calendar, page_frame, required, screenshot};
 use crate::app_state::AppState;
 use crate::formatting::{grouped, human_size, query_value, visible};
 use crate::request::RequestParts;
 
 /// Captures on one page of the list.
 const LIST_CAPTURES: usize = 200;
+/// Newest captures among which a screenshot is looked for: each costs reading the header of a record.
+const MAX_SCREENSHOT_PROBES: usize = 3;
 
 pub(super) fn page(state: &Arc<AppState>, request: &Parts) -> PageResult {
     let requested = required(request, "url")?;
-    let url = captured_url(&state.history, &requested)?.ok_or_else(|| PageError::not_captured(&requested))?;
+    let url = captured_url(&state.history, &requested)?
+        .ok_or_else(|| PageError::not_captured(state, &requested))?;
     let until = request.parameter("until").and_then(|text| Moment::parse_end(&text).ok());
     let filter = CaptureFilter { until, ..CaptureFilter::default() };
     let mut captures = captures(&state.history, &url, &filter, ListCursor::first(LIST_CAPTURES + 1))?;
@@ -39,6 +42,12 @@ pub(super) fn page(state: &Arc<AppState>, request: &Parts) -> PageResult {
                 @if url.starts_with("http") { " · " a href=(url) rel="noreferrer noopener nofollow" { "on the live web" } }
             }
             (calendar::render(&days, &url))
+            @if let Some(newest) = captures.iter().take(MAX_SCREENSHOT_PROBES).find(|capture| has_screenshot(&state.history, capture).unwrap_or(false)) {
+                figure.screenshot {
+                    a href=(screenshot::path(newest)) { img src=(screenshot::path(newest)) loading="lazy" alt=(format!("screenshot of {url}")); }
+                    figcaption { "As a browser showed it, " (page_frame::time(newest.time)) }
+                }
+            }
             form.walk action="/diff" {
                 input type="hidden" name="url" value=(url);
                 (table(&captures, older.as_ref()))

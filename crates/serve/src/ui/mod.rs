@@ -8,11 +8,12 @@
 //! | `/versions`, `/version?id=` | versions, and the pages that changed in one |
 //! | `/diff?url=&base=&head=` | two captures of a page side by side |
 //! | `/view?url=&time=` | a replayed capture in a frame, below a bar with its time and links |
+//! | `/screenshot?url=&time=` | what a browser made of a capture, a PNG image |
 //! | `/cdx` | the CDX API |
 //! | `/.well-known/heartbeat` | `OK` while the server runs |
 //!
-//! The server renders whole pages with one style sheet. One small script adds keyboard shortcuts;
-//! pages work without it. Templates escape everything that comes from an archive, and a
+//! The server renders whole pages with one style sheet. One small script adds keyboard shortcuts,
+//! another makes the bar of `/view` follow the page below it; pages work without them. Templates escape everything that comes from an archive, and a
 //! Content-Security-Policy blocks all scripts but ours.
 //!
 //! A further API is a `Router` of its own that [`router`] merges before the layers are added, so
@@ -25,6 +26,7 @@ mod home_page;
 mod page_frame;
 mod page_list;
 mod replay_page;
+mod screenshot;
 mod version_pages;
 
 use std::sync::Arc;
@@ -39,8 +41,10 @@ use http::request::Parts;
 use varve_archive::{ArchiveError, CatalogError};
 
 use crate::app_state::AppState;
+use crate::archive_failure::ArchiveFailure;
 use crate::blocking::get_blocking;
 use crate::formatting::visible;
+use crate::replay::{error_pages, removal_at};
 use crate::request::RequestParts;
 use crate::request_guard::{GuardRules, protect};
 use crate::response::{self, ResponseHeaders};
@@ -77,6 +81,7 @@ fn pages() -> Router<Arc<AppState>> {
         .route("/version", get_blocking(version_pages::page))
         .route("/diff", get_blocking(diff_page::page))
         .route("/view", get_blocking(replay_page::page))
+        .route("/screenshot", get_blocking(screenshot::image))
 }
 
 fn apis() -> Router<Arc<AppState>> {
@@ -94,6 +99,7 @@ fn assets() -> Router<Arc<AppState>> {
     let icon = include_str!("icon.svg");
     Router::new()
         .route("/style.css", asset("text/css; charset=utf-8", include_str!("style.css")))
+        .route("/view.js", asset("text/javascript; charset=utf-8", include_str!("view.js")))
         .route("/keys.js", asset("text/javascript; charset=utf-8", include_str!("keys.js")))
         .route("/favicon.ico", asset("image/svg+xml", icon))
         .route("/icon.svg", asset("image/svg+xml", icon))
@@ -102,8 +108,8 @@ fn assets() -> Router<Arc<AppState>> {
 /// The Content-Security-Policy: only the replay origin may be framed.
 fn policy(state: &AppState, request: &Parts) -> String {
     format!(
-        "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; \
-         frame-src {}; base-uri 'none'; frame-ancestors 'none'",
+        "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; \
+         form-action 'self'; frame-src {}; base-uri 'none'; frame-ancestors 'none'",
         state.replay_origin(request)
     )
 }
@@ -114,6 +120,8 @@ pub(crate) enum PageError {
     NotFound(String),
     /// A parameter is missing or not valid.
     BadRequest(String),
+    /// The page was removed from the archive on purpose.
+    Removed(RepositoryError),
     /// The archive reported an error.
     Archive(ArchiveError),
 }
@@ -128,6 +136,7 @@ impl IntoResponse for PageError {
     fn into_response(self) -> Response {
         match self {
             Self::NotFound(message) => error_page::plain(StatusCode::NOT_FOUND, &message, ""),
+            Self::Removed(removal) => error_pages::removed(&removal),
             Self::BadRequest(message) => error_page::plain(StatusCode::BAD_REQUEST, &message, ""),
             Self::Archive(ArchiveError::Repository(RepositoryError::Catalog(
                 error @ CatalogError::Outside { .. },
@@ -135,17 +144,18 @@ impl IntoResponse for PageError {
             Self::Archive(error @ ArchiveError::UserInfo(_)) => {
                 error_page::plain(StatusCode::BAD_REQUEST, &error.to_string(), "")
             }
-            Self::Archive(error) => {
-                let status = StatusCode::INTERNAL_SERVER_ERROR;
-                error_page::plain(status, "The archive could not be read.", &error.to_string())
-            }
+            Self::Archive(error) => ArchiveFailure::of(&error).page(&error),
         }
     }
 }
 
 impl PageError {
-    fn not_captured(url: &str) -> Self {
-        Self::NotFound(format!("{} was not captured.", visible(url)))
+    /// The error for a URL without captures: it was never captured, or removed.
+    fn not_captured(state: &AppState, url: &str) -> Self {
+        match removal_at(&state.history, url) {
+            Ok(Some(removal)) => Self::Removed(removal),
+            _ => Self::NotFound(format!("{} was not captured.", visible(url))),
+        }
     }
 
     fn bad_time(text: &str) -> Self {

@@ -1,5 +1,7 @@
 //! `/view`: a replayed capture in a frame, below a bar with its time and links to other captures.
 //!
+//! A script makes the bar follow the page when a visitor clicks a link in the frame.
+//!
 //! The policy of this page allows only the replay origin in the frame. So a replayed page that
 //! navigates away cannot leave the archive.
 
@@ -8,10 +10,10 @@ use std::sync::Arc;
 use http::StatusCode;
 use http::request::Parts;
 use maud::{DOCTYPE, Markup, html};
-use varve_archive::verbs::replay::{ReplayCapture, ReplayTime, UrlKnowledge, find};
-use varve_archive::{Capture, Moment};
+use varve_archive::verbs::replay::{ReplayCapture, ReplayTime, UrlKnowledge, find, has_screenshot};
+use varve_archive::{ArchiveError, Capture, Moment};
 
-use super::{PageError, PageResult, page_frame, required};
+use super::{PageError, PageResult, page_frame, required, screenshot};
 use crate::app_state::AppState;
 use crate::formatting::{query_value, visible};
 use crate::replay::ReplayAddress;
@@ -24,14 +26,14 @@ const FRAME_SANDBOX: &str = "allow-scripts allow-same-origin allow-forms allow-p
 
 pub(super) fn page(state: &Arc<AppState>, request: &Parts) -> PageResult {
     let url = required(request, "url")?;
-    let time = request.parameter("time");
+    let time = request.parameter("time").filter(|text| !text.trim().is_empty());
     let time = time.map(|text| parse_time(&text).ok_or_else(|| PageError::bad_time(&text))).transpose()?;
-    let found = match find(&state.history, &url, time)? {
+    let found = match find_as_typed(state, &url, time)? {
         UrlKnowledge::Here(found) => found,
         UrlKnowledge::There(other) => {
             return Ok(response::redirect(StatusCode::FOUND, &other_url_path(&other, request)));
         }
-        UrlKnowledge::No => return Err(PageError::not_captured(&url)),
+        UrlKnowledge::No => return Err(PageError::not_captured(state, &url)),
     };
     let capture = &found.capture;
     let mut address = ReplayAddress::of(&found);
@@ -48,15 +50,30 @@ pub(super) fn page(state: &Arc<AppState>, request: &Parts) -> PageResult {
                 (page_frame::head(&format!("{url} · {}", capture.time.for_people())))
                 body {
                     (bar(state, &found, &source))
-                    iframe name="replay" src=(source) sandbox=(FRAME_SANDBOX) title=(format!("{url} as it was at {}", capture.time.for_people())) {}
+                    iframe name="replay" src=(source) data-url=(capture.url) sandbox=(FRAME_SANDBOX) title=(format!("{url} as it was at {}", capture.time.for_people())) {}
+                    script src="/view.js" defer {}
                 }
             }
         },
     ))
 }
 
+/// The capture of a URL, which may lack its scheme.
+fn find_as_typed(
+    state: &AppState,
+    url: &str,
+    time: Option<ReplayTime>,
+) -> Result<UrlKnowledge, ArchiveError> {
+    let found = find(&state.history, url, time)?;
+    if !matches!(found, UrlKnowledge::No) || url.contains("://") {
+        return Ok(found);
+    }
+    // Another scheme is found from here too.
+    find(&state.history, &format!("https://{url}"), time)
+}
+
 /// Parses digits, or a time as people write it.
-fn parse_time(text: &str) -> Option<ReplayTime> {
+pub(super) fn parse_time(text: &str) -> Option<ReplayTime> {
     ReplayTime::read(text).or_else(|| Moment::parse_end(text).ok().map(ReplayTime::exactly))
 }
 
@@ -80,6 +97,9 @@ fn bar(state: &AppState, found: &ReplayCapture, source: &str) -> Markup {
             a.url href=(page_frame::history_path(&capture.url)) title="history of this page" { (visible(&capture.url)) }
             @if let Some(previous) = found.previous.as_ref().filter(|previous| previous.body != capture.body) {
                 a.step href=(page_frame::diff_path(previous, capture)) { "what changed" }
+            }
+            @if has_screenshot(&state.history, capture).unwrap_or(false) {
+                a.step href=(screenshot::path(capture)) { "screenshot" }
             }
             a.step href=(source) { "without this bar" }
         }

@@ -103,10 +103,10 @@ struct PageChanges {
 
 impl PageChanges {
     fn read(state: &AppState, info: &VersionInfo, all: bool) -> Result<Self, PageError> {
-        let (pairs, unchanged) = show::pages(&state.history, info, all)?;
-        let mut changes = Self { unchanged, ..Self::default() };
+        let mut pairs = show::pages(&state.history, info, all)?;
+        let mut changes = Self::default();
         let mut seen = 0;
-        for pair in pairs {
+        for pair in &mut pairs {
             let pair = pair?;
             let change = pair.lasting_change();
             match change {
@@ -120,7 +120,7 @@ impl PageChanges {
             seen += 1;
             if seen >= MAX_READ_PAGES {
                 changes.is_truncated = true;
-                break;
+                return Ok(changes);
             }
             if change == PageChange::Unchanged && !all {
                 continue;
@@ -130,6 +130,7 @@ impl PageChanges {
                 false => changes.is_truncated = true,
             }
         }
+        changes.unchanged += pairs.left_out();
         Ok(changes)
     }
 

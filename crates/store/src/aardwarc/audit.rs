@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use varve_warc::record::RecordHeader;
 
 use super::check_files::check_files;
-use super::folder::{AardwarcSilo, number_of};
+use super::folder::{AardwarcFolder, AardwarcSilo, number_of};
 use super::segments::AardwarcSegments;
-use super::{Aardwarc, AardwarcError, AardwarcFinding, AardwarcObject, folder, scan};
+use super::{Aardwarc, AardwarcError, AardwarcFinding, AardwarcObject, scan};
 use crate::audit::{AuditDone, AuditFinding, AuditKind, AuditSeverity};
 
 /// Audits the store in a folder; `None` when it has no AardWARC silo. With `quick` it reads headers
@@ -33,7 +33,7 @@ pub fn audit(
         found(translated(finding));
     };
     let (silos, records) = if quick {
-        let Some(silos) = folder::silos(folder)? else { return Ok(None) };
+        let Some(silos) = AardwarcFolder::open(folder)?.silos()? else { return Ok(None) };
         let records = look_quickly(&silos, progress, &mut tell)?;
         (silos, records)
     } else {

@@ -63,10 +63,10 @@ impl AardwarcSilo {
     }
 }
 
-/// Whether a folder is an AardWARC store: it contains `aardwarc.conf`, or `0/` with an AardWARC
-/// silo. False when it cannot be read.
-pub fn is_store(folder: &Path) -> bool {
-    let Ok(folder) = Folder::open(folder) else { return false };
+/// Whether a path is an AardWARC store: a folder that contains `aardwarc.conf`, or `0/` with an
+/// AardWARC silo; or the settings file of a store. False when it cannot be read.
+pub fn is_store(path: &Path) -> bool {
+    let Ok(folder) = Folder::open(path) else { return is_settings_file(path) };
     if let Ok(Some(found)) = folder.entry(SETTINGS_FILE)
         && found.kind == EntryKind::File
     {
@@ -78,27 +78,80 @@ pub fn is_store(folder: &Path) -> bool {
     silos.take(MAX_PROBED_FILES).any(|silo| silo.begins_as_silo().unwrap_or(false))
 }
 
-/// The silos of the store in a folder, in order of their names; `None` when it has no AardWARC
-/// silo.
-pub(super) fn silos(folder: &Path) -> Result<Option<Vec<AardwarcSilo>>, AardwarcError> {
-    let folder = silo_folder(folder)?;
-    let mut silos = Vec::new();
-    for level in 0..MAX_FOLDER_DEPTH {
-        let name = level.to_string();
-        let kind = folder.entry(&name).map_err(folder_error)?.map(|found| found.kind);
-        // Listing a link fails and says so.
-        if matches!(kind, Some(EntryKind::Folder | EntryKind::SymbolicLink)) {
-            collect(&folder, Path::new(&name), MAX_FOLDER_DEPTH, &mut silos)?;
+/// Whether a path is a file that names a folder of silos, as the settings of AardWARC do.
+fn is_settings_file(path: &Path) -> bool {
+    let Some((folder, name)) = folder_and_name(path) else { return false };
+    let text = Folder::open(folder).and_then(|folder| folder.read(name, MAX_SETTINGS_BYTES));
+    text.is_ok_and(|text| named_folder(&text).is_some())
+}
+
+/// The folder that contains a file, and the name of the file there.
+fn folder_and_name(path: &Path) -> Option<(&Path, &OsStr)> {
+    let folder = path.parent()?;
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    Some((folder, path.file_name()?))
+}
+
+/// The folder with the silos and the index of a store.
+pub(super) struct AardwarcFolder(Folder);
+
+impl AardwarcFolder {
+    /// Opens the folder of silos of the store at a path: a folder with silos, a folder with
+    /// `aardwarc.conf`, or a settings file of any name.
+    pub(super) fn open(path: &Path) -> Result<Self, AardwarcError> {
+        match Folder::open(path) {
+            Ok(folder) => Self::beside_settings(folder, OsStr::new(SETTINGS_FILE)),
+            Err(failure) => match folder_and_name(path).filter(|_| path.is_file()) {
+                Some((folder, name)) => {
+                    Self::beside_settings(Folder::open(folder).map_err(folder_error)?, name)
+                }
+                None => Err(folder_error(failure)),
+            },
         }
     }
-    silos.sort_by(|one, other| one.path.cmp(&other.path));
-    // Any of them may have a damaged beginning.
-    for silo in &silos {
-        if silo.begins_as_silo()? {
-            return Ok(Some(silos));
+
+    /// The folder that a settings file names, else the folder itself.
+    fn beside_settings(folder: Folder, name: &OsStr) -> Result<Self, AardwarcError> {
+        let text = match folder.read(name, MAX_SETTINGS_BYTES) {
+            Err(error) if error.is_absent() => return Ok(Self(folder)),
+            text => text.map_err(folder_error)?,
+        };
+        match named_folder(&text) {
+            None => Ok(Self(folder)),
+            Some(named) if named.is_absolute() => Folder::open(&named).map_err(folder_error).map(Self),
+            // A relative name may begin with `./`, which is no part of a name.
+            Some(named) => {
+                let named = named.strip_prefix(".").unwrap_or(&named);
+                folder.subfolder(named).map_err(folder_error).map(Self)
+            }
         }
     }
-    Ok(None)
+
+    /// The folder itself.
+    pub(super) fn silo_folder(&self) -> &Folder {
+        &self.0
+    }
+
+    /// The silos, in order of their names; `None` when there is no AardWARC silo.
+    pub(super) fn silos(&self) -> Result<Option<Vec<AardwarcSilo>>, AardwarcError> {
+        let mut silos = Vec::new();
+        for level in 0..MAX_FOLDER_DEPTH {
+            let name = level.to_string();
+            let kind = self.0.entry(&name).map_err(folder_error)?.map(|found| found.kind);
+            // Listing a link fails and says so.
+            if matches!(kind, Some(EntryKind::Folder | EntryKind::SymbolicLink)) {
+                collect(&self.0, Path::new(&name), MAX_FOLDER_DEPTH, &mut silos)?;
+            }
+        }
+        silos.sort_by(|one, other| one.path.cmp(&other.path));
+        // Any of them may have a damaged beginning.
+        for silo in &silos {
+            if silo.begins_as_silo()? {
+                return Ok(Some(silos));
+            }
+        }
+        Ok(None)
+    }
 }
 
 /// The number of a silo: the first digits in its name.
@@ -108,28 +161,18 @@ pub(super) fn number_of(silo: &Path) -> Option<u32> {
     digits.parse().ok()
 }
 
-/// The folder of silos: the one that the settings name, else the folder itself.
-fn silo_folder(path: &Path) -> Result<Folder, AardwarcError> {
-    let folder = Folder::open(path).map_err(folder_error)?;
-    let text = match folder.read(SETTINGS_FILE, MAX_SETTINGS_BYTES) {
-        Err(error) if error.is_absent() => return Ok(folder),
-        text => text.map_err(folder_error)?,
-    };
-    let text = String::from_utf8_lossy(&text).into_owned();
+/// The folder of silos that the settings name.
+fn named_folder(settings: &[u8]) -> Option<PathBuf> {
+    let text = String::from_utf8_lossy(settings);
     let mut words = text
         .lines()
         .map(|line| line.split('#').next().unwrap_or_default())
         .flat_map(str::split_whitespace)
         .skip_while(|word| !word.eq_ignore_ascii_case("silo.directory:"));
-    match words.nth(1).map(Path::new) {
-        None => Ok(folder),
-        Some(named) if named.is_absolute() => Folder::open(named).map_err(folder_error),
-        // A relative name may begin with `./`, which is no part of a name.
-        Some(named) => folder.subfolder(named.strip_prefix(".").unwrap_or(named)).map_err(folder_error),
-    }
+    words.nth(1).map(PathBuf::from)
 }
 
-fn folder_error(error: FolderError) -> AardwarcError {
+pub(super) fn folder_error(error: FolderError) -> AardwarcError {
     let path = match &error {
         FolderError::OutsideName { name: path, .. }
         | FolderError::WrongKind { path, .. }
@@ -178,18 +221,33 @@ mod tests {
         }
     }
 
+    fn silo_folder(path: &Path) -> Result<PathBuf, AardwarcError> {
+        Ok(AardwarcFolder::open(path)?.silo_folder().path().to_owned())
+    }
+
+    fn silos(path: &Path) -> Result<Option<Vec<AardwarcSilo>>, AardwarcError> {
+        AardwarcFolder::open(path)?.silos()
+    }
+
     #[test]
     fn settings_name_the_folder_of_silos_or_none_do() {
         let folder = tempfile::tempdir().expect("a folder");
-        assert_eq!(silo_folder(folder.path()).expect("read").path(), folder.path());
+        assert_eq!(silo_folder(folder.path()).expect("read"), folder.path());
         assert!(!is_store(folder.path()));
         let text = "# silo.directory: no\nSILO.directory: # here\n\tdeep/ # not elsewhere\n";
         std::fs::write(folder.path().join(SETTINGS_FILE), text).expect("written");
         assert!(silo_folder(folder.path()).is_err());
         std::fs::create_dir(folder.path().join("deep")).expect("made");
-        assert_eq!(silo_folder(folder.path()).expect("read").path(), folder.path().join("deep/"));
+        assert_eq!(silo_folder(folder.path()).expect("read"), folder.path().join("deep/"));
         assert!(is_store(folder.path()));
         assert!(silos(folder.path()).expect("read").is_none());
+        // The settings may be named themselves, under any name.
+        let settings = folder.path().join("other.conf");
+        std::fs::rename(folder.path().join(SETTINGS_FILE), &settings).expect("renamed");
+        assert!(is_store(&settings) && !is_store(folder.path()));
+        assert_eq!(silo_folder(&settings).expect("read"), folder.path().join("deep/"));
+        std::fs::write(&settings, "other text").expect("written");
+        assert!(!is_store(&settings));
     }
 
     #[test]

@@ -1,16 +1,17 @@
 //! Reads objects from AardWARC stores.
 //!
-//! An AardWARC store is a folder of silos with an index of its own, which is not needed here. Every
-//! record is three gzip members, an id is a prefix and the first digits of a SHA-256, and large
-//! objects are cut into segments in any silos. [`Aardwarc`] reads every byte, for import and audit.
-//! [`AardwarcStore`] reads only headers and then finds objects by id. Nothing here writes to such a
-//! store.
+//! An AardWARC store is a folder of silos with an index of its own. Every record is three gzip
+//! members, an id is a prefix and the first digits of a SHA-256, and large objects are cut into
+//! segments in any silos. [`Aardwarc`] reads every byte, for import and audit. [`AardwarcStore`]
+//! finds objects by id with that index. Nothing here writes to such a store.
 
 mod audit;
 mod check_files;
 mod folder;
+mod index_files;
 mod object;
 mod scan;
+mod scanned_silos;
 mod segments;
 mod store;
 mod verified_read;

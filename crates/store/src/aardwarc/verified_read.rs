@@ -14,11 +14,11 @@ use varve_warc::validate_record::{CheckedRecord, DigestVerdict, RecordChecker};
 use varve_warc::write::RecordUri;
 use varve_warc::{Error, WarcReader};
 
-use super::folder::AardwarcSilo;
+use super::folder::{AardwarcFolder, AardwarcSilo};
 use super::object::AardwarcObject;
 use super::scan::scan;
 use super::segments::AardwarcSegments;
-use super::{AardwarcError, AardwarcFinding, digits_of, folder, is_damage};
+use super::{AardwarcError, AardwarcFinding, digits_of, is_damage};
 use crate::audit::{AuditKind, AuditSeverity};
 
 /// An AardWARC store of which every byte was read and verified.
@@ -33,10 +33,10 @@ pub struct Aardwarc {
 
 impl Aardwarc {
     /// Opens the store in a folder: `0/`, `1/…` with silos below, or `aardwarc.conf`, which states
-    /// where they are. `None` when it has no AardWARC silo. Reads all silos and verifies every
+    /// where they are, and which may also be the path itself. `None` when it has no AardWARC silo. Reads all silos and verifies every
     /// digest. Passes each number of bytes read to `progress`.
     pub fn open(folder: &Path, progress: &dyn Fn(u64)) -> Result<Option<Self>, AardwarcError> {
-        let Some(silos) = folder::silos(folder)? else { return Ok(None) };
+        let Some(silos) = AardwarcFolder::open(folder)?.silos()? else { return Ok(None) };
         let (segments, damaged) = (AardwarcSegments::default(), HashSet::new());
         let mut store = Self { silos, segments, damaged, findings: Vec::new(), records: 0 };
         for number in 0..store.silos.len() {

@@ -16,7 +16,7 @@ use crate::index::{IndexEntry, SiloPlace};
 use crate::record::expected_record_id;
 use crate::record::index_entries;
 use crate::silo::{ProgressReporter, SiloFile, name};
-use crate::silo_chain::{ChainBreak, check_description, check_digest};
+use crate::verify_silo_chain::{ChainBreak, check_description, check_digest};
 
 /// The result for a part of a silo.
 #[derive(Default)]

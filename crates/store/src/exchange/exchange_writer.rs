@@ -18,7 +18,7 @@ use varve_wire::ReadAtCursor;
 use super::deduplication::Deduplicator;
 use super::examined_response::{ExaminedResponse, STATUS_NOT_MODIFIED, examine};
 use super::{
-    NewExchange, NewRendering, NewRenderings, RevisitOriginal, not_modified_field, receipt_of,
+    ExchangeRun, NewExchange, NewRendering, NewRenderings, RevisitOriginal, not_modified_field, receipt_of,
     target_of_document,
 };
 use crate::error::{StoreError, parse_record_uri};
@@ -201,13 +201,20 @@ fn draft(exchange: &NewExchange<'_>, record_type: RecordType) -> Draft {
     if let Some(cipher) = exchange.cipher {
         draft = draft.field("WARC-Cipher-Suite", cipher);
     }
-    if let Some(run) = exchange.run {
-        draft = draft.field(field::RUN_ID, &run.to_string());
-    }
+    draft = with_run(draft, exchange);
     if let Some(method) = exchange.non_capture_method {
         draft = draft.field(field::NON_CAPTURE_METHOD, method);
     }
     draft.http()
+}
+
+/// Adds the run that the exchange belongs to.
+fn with_run(draft: Draft, exchange: &NewExchange<'_>) -> Draft {
+    match exchange.run {
+        Some(ExchangeRun::Capture(run)) => draft.field(field::RUN_ID, &run.to_string()),
+        Some(ExchangeRun::Check(run)) => draft.field(field::CHECK_RUN_ID, &run.to_string()),
+        None => draft,
+    }
 }
 
 /// The further fields of a response or revisit record.
@@ -316,14 +323,11 @@ fn pack_document(
     document: &NewRendering<'_>,
     of: RecordUri,
 ) -> Result<PackedRecord, RecordPackError> {
-    let mut draft = Draft::new(RecordType::Conversion, &exchange.date)
+    let draft = Draft::new(RecordType::Conversion, &exchange.date)
         .target_uri(&target_of_document(exchange.url))
         .refers_to(of)
         .content_type(document.media_type);
-    if let Some(run) = exchange.run {
-        draft = draft.field(field::RUN_ID, &run.to_string());
-    }
-    packer.pack(&draft, PayloadKind::Block, document.content)
+    packer.pack(&with_run(draft, exchange), PayloadKind::Block, document.content)
 }
 
 fn pack_request(

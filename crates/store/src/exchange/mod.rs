@@ -60,7 +60,7 @@ pub struct NewExchange<'a> {
     /// unspecified.
     pub truncated: Option<&'a str>,
     /// The run it belongs to.
-    pub run: Option<RunId>,
+    pub run: Option<ExchangeRun>,
     /// The description of that run.
     pub warcinfo: Option<RecordId>,
     /// The record that a 304 response confirms.
@@ -68,6 +68,15 @@ pub struct NewExchange<'a> {
     /// The request method, if the exchange is not a capture of its URL: not a plain GET, or
     /// repeated in its run.
     pub non_capture_method: Option<&'a str>,
+}
+
+/// The run that an exchange belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExchangeRun {
+    /// A run that becomes a version of its captures.
+    Capture(RunId),
+    /// A check, whose responses are evidence and no captures.
+    Check(RunId),
 }
 
 /// The renderings that a browser made of a response, to store beside it.

@@ -5,6 +5,7 @@
 use std::fmt;
 
 use varve_core::RecordId;
+use varve_core::id::IdPrefix;
 
 /// The size of an entry in bytes.
 pub const ENTRY_SIZE: usize = 16;
@@ -25,6 +26,12 @@ impl IndexPrefix {
     pub fn of(id: &RecordId) -> Self {
         let (first, _) = id.as_bytes().split_first_chunk().expect("32 bytes begin with 8");
         Self(u64::from_be_bytes(*first))
+    }
+
+    /// The prefix of ids that begin with these digits, of which there are at least
+    /// [`MIN_LOOKUP_DIGITS`](crate::MIN_LOOKUP_DIGITS).
+    pub fn leading(digits: &IdPrefix) -> Self {
+        Self::of(&RecordId::new(*digits.range().start()))
     }
 }
 

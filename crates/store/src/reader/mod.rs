@@ -14,6 +14,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use varve_core::RecordId;
+use varve_core::id::IdPrefix;
 use varve_warc::Extent;
 use varve_warc::record::RecordHeader;
 use varve_wire::ReadAt;
@@ -31,6 +32,9 @@ pub(crate) use verify::{IndexCandidate, RecordState, id_matches_header, record_c
 
 /// Maximum number of index entries examined to count the ids with a common beginning.
 const MAX_ID_CANDIDATES: usize = 1000;
+/// Minimum number of hex digits of an id that is looked up without counting the matches: as many as
+/// an index entry has.
+pub const MIN_LOOKUP_DIGITS: usize = 16;
 
 /// Up to this number of matching records are read in full to detect damage.
 const MAX_FULLY_READ_CANDIDATES: usize = 8;
@@ -146,16 +150,47 @@ impl StoreReader {
     /// Which of the ids are stored, in their order. A damaged record counts as absent.
     pub fn have(&self, wanted: &[RecordId]) -> Result<Vec<bool>, StoreError> {
         let prefixes: Vec<IndexPrefix> = wanted.iter().map(IndexPrefix::of).collect();
+        self.have_where(&prefixes, |number, header| {
+            let (own, body) = record_and_body_ids(header);
+            Ok(own == Some(wanted[number]) || body == Some(wanted[number].body()))
+        })
+    }
+
+    /// Which of the beginnings of ids are those of stored ids, in their order. Foreign ids count.
+    /// Each beginning has at least [`MIN_LOOKUP_DIGITS`] digits. A damaged record counts as absent.
+    pub fn have_beginnings(&self, wanted: &[IdPrefix]) -> Result<Vec<bool>, StoreError> {
+        let prefixes: Vec<IndexPrefix> = wanted.iter().map(IndexPrefix::leading).collect();
+        self.have_where(&prefixes, |number, header| {
+            let (own, body) = record_and_body_ids(header);
+            let mut ids = own.into_iter().chain(body.map(RecordId::of_body));
+            if ids.any(|id| wanted[number].matches_record(&id)) {
+                return Ok(true);
+            }
+            let digits = wanted[number].to_string();
+            match foreign_id(header).filter(|other| other.digits.starts_with(&digits)) {
+                Some(other) => Ok(self.have(&[other.target])?.contains(&true)),
+                None => Ok(false),
+            }
+        })
+    }
+
+    /// For each index prefix, whether a record that it finds satisfies a condition on its header.
+    fn have_where(
+        &self,
+        prefixes: &[IndexPrefix],
+        is_match: impl Fn(usize, &RecordHeader) -> Result<bool, StoreError>,
+    ) -> Result<Vec<bool>, StoreError> {
         let mut candidates: Vec<(SiloPlace, usize)> = Vec::new();
-        self.index.find_many(&prefixes, |number, place| candidates.push((place, number)))?;
+        self.index.find_many(prefixes, |number, place| candidates.push((place, number)))?;
         // In the order of places each silo is opened once and read forward.
         candidates.sort_unstable();
-        let mut have = vec![false; wanted.len()];
+        let mut have = vec![false; prefixes.len()];
         let mut visitor = self.silos.random_access();
         for (place, number) in candidates {
-            if !have[number] {
-                let candidate = visitor.candidate(&wanted[number], place, Extent::Header)?;
-                have[number] = matches!(candidate, IndexCandidate::Match(_));
+            if !have[number]
+                && let Ok(header) = visitor.identified(prefixes[number], place, Extent::Header)?
+            {
+                have[number] = is_match(number, &header)?;
             }
         }
         if have.contains(&false) {

@@ -9,6 +9,9 @@ pub const BODY_DIGEST: &str = "Varve-Body-Digest";
 pub const BODY_LENGTH: &str = "Varve-Body-Length";
 /// The run that an exchange belongs to.
 pub const RUN_ID: &str = "Varve-Run";
+/// The check that an exchange is evidence of, by its run. Such an exchange has no `Varve-Run`, and
+/// is no capture of a version.
+pub const CHECK_RUN_ID: &str = "Varve-Check";
 /// Marks an exchange that is not a capture of its URL; the value is the request method.
 pub const NON_CAPTURE_METHOD: &str = "Varve-Non-Capture";
 /// The renderings that a browser made of the response: `document=ID screenshot=ID`.

@@ -10,6 +10,7 @@ mod frontier;
 mod head;
 mod lock;
 mod medium;
+mod search_index;
 
 pub use body_store::body_store;
 pub use catalog::catalog;
@@ -20,3 +21,4 @@ pub use frontier::frontier;
 pub use head::head;
 pub use lock::lock;
 pub use medium::medium;
+pub use search_index::search_index;

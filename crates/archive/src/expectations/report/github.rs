@@ -15,8 +15,8 @@ pub(super) fn line(checked: &CheckedUrl) -> String {
     }
     places.push(format!("title={}", property(checked.verdict.kind().name())));
     let reason = checked.verdict.reason().unwrap_or_default();
-    let history = checked.history().map(|history| format!("\n{history}")).unwrap_or_default();
-    format!("::error {}::{}\n", places.join(","), message(&format!("{}: {reason}{history}", checked.url)))
+    let details: String = checked.details().iter().map(|line| format!("\n{line}")).collect();
+    format!("::error {}::{}\n", places.join(","), message(&format!("{}: {reason}{details}", checked.url)))
 }
 
 /// Escapes line ends, because a new line could begin another command, and the escape character

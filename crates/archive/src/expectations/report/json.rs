@@ -3,9 +3,11 @@
 
 use serde::Serialize;
 use varve_core::history::VerdictKind;
-use varve_expect::UrlHealth;
+use varve_expect::{Redirect, UrlHealth};
 
-use super::{CheckSummary, CheckedUrl, ContentComparison};
+use crate::json_text::json_text;
+
+use super::{CheckedUrl, ContentComparison, VerdictCounts};
 
 #[derive(Serialize)]
 struct CheckJsonLine<'a> {
@@ -18,7 +20,19 @@ struct CheckJsonLine<'a> {
     capture: Option<&'a str>,
     reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    version: Option<String>,
+    warning: Option<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    redirects: Vec<RedirectJson<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    final_url: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    final_status: Option<u16>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    referrers: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    referrer_count: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    check: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     health: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -31,6 +45,12 @@ struct CheckJsonLine<'a> {
     difference: Option<&'a serde_json::Value>,
 }
 
+#[derive(Serialize)]
+struct RedirectJson<'a> {
+    status: u16,
+    location: &'a str,
+}
+
 /// Number of recent failures.
 #[derive(Serialize)]
 struct Flaky {
@@ -40,14 +60,22 @@ struct Flaky {
 
 #[derive(Serialize)]
 struct LastGood {
-    capture: String,
+    capture: Option<String>,
     time: String,
     version: Option<String>,
+    check: Option<String>,
 }
 
 #[derive(Serialize)]
 struct Closing<'a> {
-    summary: &'a CheckSummary,
+    summary: SummaryJson<'a>,
+}
+
+#[derive(Serialize)]
+struct SummaryJson<'a> {
+    #[serde(flatten)]
+    counts: &'a VerdictCounts,
+    warnings: u64,
 }
 
 pub(super) fn line(checked: &CheckedUrl) -> String {
@@ -61,13 +89,20 @@ pub(super) fn line(checked: &CheckedUrl) -> String {
         since: checked.since.as_deref(),
         capture: checked.capture.as_deref(),
         reason: checked.verdict.reason(),
-        version: checked.version.map(|version| version.to_string()),
+        warning: checked.warning.as_deref(),
+        redirects: checked.redirects.locations.iter().map(redirect_json).collect(),
+        final_url: checked.redirects.final_url.as_deref(),
+        final_status: checked.redirects.final_status,
+        referrers: &checked.referrers.pages,
+        referrer_count: Some(checked.referrers.count).filter(|count| *count > 0),
+        check: checked.check.map(|check| check.to_string()),
         health: checked.health.as_ref().map(UrlHealth::word),
         comparison: checked.comparison.map(ContentComparison::word),
         last_good: checked.last_good.as_ref().map(|good| LastGood {
-            capture: good.id.to_string(),
-            time: good.time.to_string(),
-            version: checked.good_version().map(|version| version.to_string()),
+            capture: good.capture.record.map(|record| record.to_string()),
+            time: good.capture.time.to_string(),
+            version: good.version().map(|version| version.to_string()),
+            check: good.check.map(|check| check.to_string()),
         }),
         flaky: match checked.health {
             Some(UrlHealth::Flaky { failures, checks }) => Some(Flaky { failures, checks }),
@@ -77,10 +112,14 @@ pub(super) fn line(checked: &CheckedUrl) -> String {
     })
 }
 
-pub(super) fn closing(summary: &CheckSummary) -> String {
-    text(&Closing { summary })
+fn redirect_json(step: &Redirect) -> RedirectJson<'_> {
+    RedirectJson { status: step.status, location: &step.location }
+}
+
+pub(super) fn closing(counts: &VerdictCounts, warnings: u64) -> String {
+    text(&Closing { summary: SummaryJson { counts, warnings } })
 }
 
 fn text(value: &impl Serialize) -> String {
-    serde_json::to_string(value).expect("plain values can always be written as JSON") + "\n"
+    json_text(value).expect("plain values can always be written as JSON") + "\n"
 }

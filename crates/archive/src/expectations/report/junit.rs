@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use varve_expect::Verdict;
 
-use super::{CheckSummary, CheckedUrl};
+use super::{CheckedUrl, VerdictCounts};
 
 pub(super) fn case(checked: &CheckedUrl) -> String {
     let name = escaped(&checked.url);
@@ -19,9 +19,9 @@ pub(super) fn case(checked: &CheckedUrl) -> String {
     let word = checked.verdict.kind();
     let failed = |element: &str| {
         let start = format!("{open}>\n    <{element} type=\"{word}\" message=\"{reason}\"");
-        match checked.history() {
-            Some(history) => format!("{start}>{}</{element}>\n  </testcase>\n", escaped(&history)),
-            None => format!("{start}/>\n  </testcase>\n"),
+        match checked.details().join("\n").as_str() {
+            "" => format!("{start}/>\n  </testcase>\n"),
+            details => format!("{start}>{}</{element}>\n  </testcase>\n", escaped(details)),
         }
     };
     match &checked.verdict {
@@ -32,8 +32,8 @@ pub(super) fn case(checked: &CheckedUrl) -> String {
     }
 }
 
-pub(super) fn suite(summary: &CheckSummary, took: Duration, cases: &str) -> String {
-    let CheckSummary { changed, broken, unreachable, skipped, .. } = summary;
+pub(super) fn suite(summary: &VerdictCounts, took: Duration, cases: &str) -> String {
+    let VerdictCounts { changed, broken, unreachable, skipped, .. } = summary;
     let counts = format!(
         "tests=\"{}\" failures=\"{}\" errors=\"{unreachable}\" skipped=\"{skipped}\" time=\"{}\"",
         summary.total(),

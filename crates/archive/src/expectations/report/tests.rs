@@ -45,8 +45,8 @@ fn report(format: ReportFormat) -> String {
     all[2].took = Some(Duration::ZERO);
     all[1].since = Some("2026-01-02T03:04:05Z".into());
     all[1].capture = Some("c0ffee".into());
-    all[1].version = Some(version(0x44));
-    all[1].last_good = Some(Box::new(good(version(0x33))));
+    all[1].check = Some(CheckId::new(uuid::Uuid::from_bytes([0x44; 16])));
+    all[1].last_good = Some(Box::new(GoodCapture { capture: good(version(0x33)), check: None }));
     let mut reporter = CheckReporter::new(format);
     let lines: String = all.iter().map(|checked| reporter.add(checked)).collect();
     lines + &reporter.close()
@@ -59,7 +59,7 @@ fn for_people() {
     let wanted = format!(
         "ok           http://example.com/
 changed      http://example.com/a?b=1&c=\"2\": content length changed from 5 bytes to 7 bytes; content changed from sha256 {ones} to sha256 {twos}
-             failing since 2026-01-02T03:04:05Z, last good 2025-12-31T00:00:00Z in version 33333333, this answer in version 44444444
+             failing since 2026-01-02T03:04:05Z, last good 2025-12-31T00:00:00Z in version 33333333, this answer in check 44444444
 unreachable  http://example.com/x%20y: timed out\\n::error::no
 skipped      http://example.com/old: deprecated
 4 URLs: 1 ok, 1 changed, 0 broken, 1 unreachable, 1 skipped
@@ -81,7 +81,7 @@ fn for_programs() {
     assert_eq!(lines[1]["expected"], format!("5 bytes; sha256 {}", "1".repeat(64)));
     assert_eq!(lines[1]["got"], format!("7 bytes; sha256 {}", "2".repeat(64)));
     assert_eq!(lines[1]["since"], "2026-01-02T03:04:05Z");
-    assert_eq!(lines[1]["version"], "44444444-4444-4444-4444-444444444444");
+    assert_eq!(lines[1]["check"], "44444444-4444-4444-4444-444444444444");
     assert_eq!(lines[1]["last_good"]["version"], "33333333-3333-3333-3333-333333333333");
     assert_eq!(lines[2]["got"], "timed out\n::error::no");
     assert_eq!(
@@ -111,7 +111,7 @@ fn for_build_servers() {
 <testsuite name="varve check" tests="4" failures="1" errors="1" skipped="1" time="1.285">
   <testcase classname="urls/example.com.yaml" name="http://example.com/" time="0.035"/>
   <testcase classname="urls/example.com.yaml" name="http://example.com/a?b=1&amp;c=&quot;2&quot;" time="1.250">
-    <failure type="changed" message="content length changed from 5 bytes to 7 bytes; content changed from sha256 {} to sha256 {}">failing since 2026-01-02T03:04:05Z, last good 2025-12-31T00:00:00Z in version 33333333, this answer in version 44444444</failure>
+    <failure type="changed" message="content length changed from 5 bytes to 7 bytes; content changed from sha256 {} to sha256 {}">failing since 2026-01-02T03:04:05Z, last good 2025-12-31T00:00:00Z in version 33333333, this answer in check 44444444</failure>
   </testcase>
   <testcase classname="urls/example.com.yaml" name="http://example.com/x%20y" time="0.000">
     <error type="unreachable" message="timed out&#10;::error::no"/>
@@ -130,7 +130,7 @@ fn for_build_servers() {
 #[test]
 fn for_workflows() {
     let wanted = format!(
-        "::error file=urls/example.com.yaml,line=4,title=changed::http://example.com/a?b=1&c=\"2\": content length changed from 5 bytes to 7 bytes; content changed from sha256 {} to sha256 {}%0Afailing since 2026-01-02T03:04:05Z, last good 2025-12-31T00:00:00Z in version 33333333, this answer in version 44444444
+        "::error file=urls/example.com.yaml,line=4,title=changed::http://example.com/a?b=1&c=\"2\": content length changed from 5 bytes to 7 bytes; content changed from sha256 {} to sha256 {}%0Afailing since 2026-01-02T03:04:05Z, last good 2025-12-31T00:00:00Z in version 33333333, this answer in check 44444444
 ::error file=urls/example.com.yaml,line=4,title=unreachable::http://example.com/x%2520y: timed out%0A::error::no
 4 URLs: 1 ok, 1 changed, 0 broken, 1 unreachable, 1 skipped
 ",

@@ -2,7 +2,7 @@
 
 use varve_expect::UrlHealth;
 
-use super::{CheckSummary, CheckedUrl, ContentComparison};
+use super::{CheckedUrl, ContentComparison, VerdictCounts};
 use crate::text::visible;
 
 pub(super) fn line(checked: &CheckedUrl) -> String {
@@ -16,18 +16,26 @@ pub(super) fn line(checked: &CheckedUrl) -> String {
     if let Some(UrlHealth::Flaky { failures, checks }) = checked.health {
         line.push_str(&format!(" (flaky: {failures} of the last {checks} checks failed)"));
     }
-    if let Some(history) = checked.history() {
-        line.push_str(&format!("\n{:<11}  {history}", ""));
+    if let Some(warning) = &checked.warning {
+        line.push_str(&format!(" (warning: {})", visible(warning)));
+    }
+    for detail in checked.details() {
+        line.push_str(&format!("\n{:<11}  {}", "", visible(&detail)));
     }
     line + "\n"
 }
 
-pub(super) fn closing(summary: &CheckSummary) -> String {
-    let CheckSummary { ok, changed, broken, unreachable, skipped } = summary;
+pub(super) fn closing(summary: &VerdictCounts, warnings: u64) -> String {
+    let VerdictCounts { ok, changed, broken, unreachable, skipped } = summary;
     let total = summary.total();
     let noun = if total == 1 { "URL" } else { "URLs" };
+    let warnings = match warnings {
+        0 => String::new(),
+        1 => ", 1 warning".to_owned(),
+        _ => format!(", {warnings} warnings"),
+    };
     format!(
         "{total} {noun}: {ok} ok, {changed} changed, {broken} broken, {unreachable} unreachable, \
-         {skipped} skipped\n"
+         {skipped} skipped{warnings}\n"
     )
 }

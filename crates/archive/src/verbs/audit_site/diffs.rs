@@ -16,7 +16,8 @@ use varve_store::audit::{AuditFinding, AuditKind};
 use super::finding;
 use varve_repository::history::MAX_COMPARED_BYTES;
 use varve_repository::history::{
-    CapturePair, CapturePairs, HistoryReader, LoadedPage, MokuHistoryReader, STATUS_NOT_MODIFIED, stored_diff,
+    CapturePair, CapturePairs, HistoryReader, HostPairing, LoadedPage, MokuHistoryReader,
+    STATUS_NOT_MODIFIED, stored_diff,
 };
 
 /// Checks every diff. Diffs with missing versions are reported with the rows.
@@ -81,8 +82,9 @@ impl AuditedDiff {
         kept: &VersionDiff,
         is_ours: bool,
     ) -> Result<Option<&'static str>, RepositoryError> {
-        let pairs =
-            CapturePairs::new(site.catalog(), self.base, Some(self.head)).collect::<Result<Vec<_>, _>>();
+        let pairs = CapturePairs::new(site.catalog(), self.base, Some(self.head))
+            .with_hosts(HostPairing::OnlyAtPath)
+            .collect::<Result<Vec<_>, _>>();
         let judged = pairs.and_then(|pairs| match (is_ours, can_tell(site, &pairs)?) {
             (_, false) => Ok(None),
             (true, true) => {

@@ -22,7 +22,7 @@ use varve_plan::Plan;
 use super::hibernated_tasks::{HibernatedTasks, forget_resumed_tasks};
 use super::plan::PlanRows;
 use crate::error::ArchiveError;
-use crate::verbs::capture::{distinct_seeds, resumed, usual_and_pages};
+use crate::verbs::capture::{distinct_seeds, refuse_user_info_in_patterns, resumed, usual_and_pages};
 use varve_crawl::{
     CrawlError, CrawlEvent, CrawlSettings, CrawlTally, NetworkOptions, ProjectRun, RunEnding, ScopeKind,
     SharedProject, SkipRule, crawl_into_project, only_worker,
@@ -73,6 +73,7 @@ pub fn capture(
     if settings.browser {
         return Err(ArchiveError::NoPlaceForRenderings);
     }
+    refuse_user_info_in_patterns(&settings.scope)?;
     let writer = ProjectWriter::open(path)?;
     writer.room()?;
     if is_unfinished(writer.path())? {

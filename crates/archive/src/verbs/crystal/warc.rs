@@ -2,12 +2,14 @@
 //!
 //! A response becomes a `response`, and a 304 a `revisit` of the response it stands for. A failure
 //! becomes `metadata` about its URL, and non-HTTP content a `resource`. There are no request
-//! records, so that no cookie that was sent leaves the project. The file appears complete or not at
+//! records, so that no cookie that was sent leaves the project, and no revision of a URL with a user
+//! name or a password. The file appears complete or not at
 //! all.
 
 use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
+use varve_core::secret::ShownUrl;
 use varve_crystal::{BodyLookup, Project, Revision, RevisionBody};
 use varve_store::exchange::not_modified_field;
 use varve_store::record::field;
@@ -39,6 +41,8 @@ pub struct WarcExported {
     pub missing: u64,
     /// Number of revisions whose URL cannot be written in a record.
     pub left_behind: u64,
+    /// Number of revisions whose URL has a user name or a password.
+    pub with_user_info: u64,
     /// Size of the file in bytes.
     pub bytes: u64,
 }
@@ -114,6 +118,10 @@ impl Exporting<'_> {
     fn record(&mut self, revision: &Revision) -> Result<Option<PackedRecord>, ArchiveError> {
         let url = self.project.resource(revision.resource)?.map(|resource| resource.url);
         let url = url.unwrap_or_else(|| format!("urn:crystal:resource:{}", revision.resource));
+        if ShownUrl(&url).has_user_info() {
+            self.exported.with_user_info += 1;
+            return Ok(None);
+        }
         let packed = match self.project.body_of(revision)? {
             BodyLookup::Found(body) => self.answer(&url, revision, body)?,
             BodyLookup::NeverHad => self.failure(&url, revision)?,

@@ -6,6 +6,7 @@
 //! [`crate::verbs::crystal`] reads and writes them.
 
 pub mod members;
+pub mod private_roots;
 pub mod suggest;
 pub mod tree;
 

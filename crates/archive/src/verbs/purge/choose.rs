@@ -279,6 +279,7 @@ impl<'a> PurgeScan<'a> {
                         self.add_pages(adopted.version, &adopted.changes.pages)
                     }
                     Some(Ok(Fact::Score(_))) => self.scores.push((record, about)),
+                    Some(Ok(Fact::Check(check))) => self.objects.staying.extend(check.expectations.values()),
                     Some(Ok(Fact::Tombstone(tombstone))) => self.hear_tombstone(*tombstone),
                     _ => {}
                 }

@@ -190,7 +190,13 @@ fn learn(wishes: &mut [Result<UrlToAdd, AddError>], fixed: bool, prober: &dyn Pr
     let questions: Vec<ProbeRequest> = asked
         .iter()
         .filter_map(|at| wishes[*at].as_ref().ok())
-        .map(|wish| ProbeRequest { url: wish.added.url.clone(), follow, content: fixed, length: None })
+        .map(|wish| ProbeRequest {
+            url: wish.added.url.clone(),
+            follow,
+            content: fixed,
+            length: None,
+            max_bytes: None,
+        })
         .collect();
     let unanswered = || ProbeResponse::from(Observed::failed("the question was not answered"));
     let mut answers: Vec<ProbeResponse> = questions.iter().map(|_| unanswered()).collect();

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use varve_core::Moment;
+
 use super::list::UrlFilter;
-use crate::checking::{CheckFinding, RetryPasses, ask_all, expected_cases};
+use crate::checking::{RetryPasses, expected_cases, report_all};
 use crate::expectations::report::CheckedUrl;
 use crate::expectations::{Prober, UrlDatabase, UrlsError};
 
@@ -27,13 +29,18 @@ pub struct Request {
     /// Delay before each additional pass. A URL that fails and then succeeds in a later pass does
     /// not count as failed.
     pub pause: Duration,
+    /// Whether redirects must end in a page.
+    pub follow: bool,
+    /// URLs with a stored verdict `ok` since this time are not requested again.
+    pub known_since: Option<Moment>,
     /// Set by the caller to stop. Only verdicts reached by then are reported.
     pub stop: Option<Arc<AtomicBool>>,
 }
 
 impl Request {
     pub(crate) fn passes(&self) -> RetryPasses<'_> {
-        RetryPasses { retries: self.retries, pause: self.pause, stop: self.stop.as_deref() }
+        let Self { retries, pause, follow, .. } = *self;
+        RetryPasses { retries, pause, follow, stop: self.stop.as_deref() }
     }
 }
 
@@ -45,13 +52,5 @@ pub fn check<E: From<UrlsError>>(
     progress: &mut dyn FnMut(CheckProgress),
     each: impl FnMut(CheckedUrl) -> Result<(), E>,
 ) -> Result<(), E> {
-    let cases = expected_cases(database, request)?;
-    let mut verdicts: Vec<Option<CheckedUrl>> = cases.iter().map(|_| None).collect();
-    ask_all(&cases, request.passes(), prober, progress, |number, finding| {
-        let CheckFinding { verdict, status, took, trouble, .. } = finding;
-        verdicts[number] =
-            Some(CheckedUrl { verdict, status, took, trouble, ..cases[number].checked.clone() });
-        Ok::<(), E>(())
-    })?;
-    verdicts.into_iter().flatten().try_for_each(each)
+    report_all(&expected_cases(database, request)?, request, prober, progress, each)
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use varve_archive::verbs::capture::{
     CrawlSettings, RefetchSettings, RequestSettings, RunLimits, ScopeKind, ScopeSettings,
 };
+use varve_archive::verbs::key::ShownUrl;
 use varve_archive::{ByteSize, Moment};
 
 use crate::printer::{Printer, WARNING_STYLE, visible};
@@ -63,7 +64,7 @@ impl ScopeArgs {
         for pattern in self.include.iter().chain(&self.exclude).filter(is_foreign) {
             printer.say(format_args!(
                 "{WARNING_STYLE}note:{WARNING_STYLE:#} the pattern `{}` is taken literally: only `**`, `*` and `#` stand for other text",
-                visible(pattern)
+                visible(&ShownUrl(pattern).to_string())
             ));
         }
     }

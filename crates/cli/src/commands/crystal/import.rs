@@ -8,6 +8,7 @@ use varve_archive::verbs::crystal::import::{ProjectImported, import as import_pr
 use varve_archive::verbs::crystal::verify::revisions_at_most;
 
 use crate::error::Error;
+use crate::exit_status::ExitStatus;
 use crate::printer::{Printer, counted, human_size, visible, with_fields};
 
 /// Imports a project and prints the result.
@@ -16,14 +17,16 @@ pub(in crate::commands) fn import(
     path: &Path,
     json: bool,
     printer: &mut Printer,
-) -> Result<(), Error> {
+) -> Result<ExitStatus, Error> {
     let bar = printer.progress(Some(revisions_at_most(path)?), "revisions");
     let imported = import_project(history, path, &|count| bar.inc(count))?;
     let path = path.to_string_lossy();
-    if !json {
-        return print(&visible(&path), &imported, printer);
+    if json {
+        printer.json(&with_fields(json!({ "path": path }), &imported))?;
+    } else {
+        print(&visible(&path), &imported, printer)?;
     }
-    printer.json(&with_fields(json!({ "path": path }), &imported))
+    Ok(ExitStatus::of_findings(imported.left_behind + imported.with_user_info))
 }
 
 fn print(path: &str, imported: &ProjectImported, printer: &mut Printer) -> Result<(), Error> {
@@ -38,6 +41,10 @@ fn print(path: &str, imported: &ProjectImported, printer: &mut Printer) -> Resul
     if imported.left_behind > 0 {
         let rows = counted(imported.left_behind, "row");
         printer.warn(format_args!("{rows} could not be parsed and were not imported"));
+    }
+    if imported.with_user_info > 0 {
+        let rows = counted(imported.with_user_info, "row");
+        printer.warn(format_args!("{rows} with a user name or a password in a URL were not imported"));
     }
     printer.line(format_args!(
         "{path}: {}, {} of them new, {} failed, {}, version {version}",

@@ -12,7 +12,7 @@ use varve_archive::history::HistoryReader;
 use varve_archive::verbs::diff::{InsignificantChange, Totals, html};
 use varve_archive::verbs::show;
 
-use super::summary::{rules, sameness};
+use super::summary::{rules, sameness, sentence};
 use crate::error::Error;
 use crate::printer::Printer;
 use crate::version_text::short_version_id;
@@ -53,13 +53,18 @@ impl DiffDocument {
         let sides = [side(older.as_ref()), side(Some(&newer))];
         let older = older.map_or_else(|| nothing(history, head), |older| older.about);
         let notes = vec![format!("Older: {older}"), format!("Newer: {}", newer.about)];
-        Self {
-            title,
-            notes,
-            sides,
-            titles: Vec::new(),
-            sections: tempfile::spooled_tempfile(MAX_MEMORY_BYTES),
-        }
+        Self::empty(title, notes, sides)
+    }
+
+    /// A document about two sides that are known by their names.
+    pub(super) fn between([older, newer]: [&str; 2]) -> Self {
+        let sides = [older.to_owned(), newer.to_owned()];
+        Self::empty(format!("Changes from {older} to {newer}"), Vec::new(), sides)
+    }
+
+    fn empty(title: String, notes: Vec<String>, sides: [String; 2]) -> Self {
+        let sections = tempfile::spooled_tempfile(MAX_MEMORY_BYTES);
+        Self { title, notes, sides, titles: Vec::new(), sections }
     }
 
     /// Adds a section, which `make` writes from its title, the headings of both sides, and its
@@ -77,6 +82,7 @@ impl DiffDocument {
 
     /// Prints the document.
     pub(super) fn print(mut self, totals: &Totals, printer: &mut Printer) -> Result<(), Error> {
+        self.notes.push(format!("Pages: {}", sentence(totals)));
         printer.text(&(html::open(&self.title) + &html::heading(&self.title, &self.notes)))?;
         printer.text(&html::contents(self.titles.iter().map(String::as_str)))?;
         printer.text(&insignificant_lists(totals))?;

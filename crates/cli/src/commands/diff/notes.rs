@@ -1,9 +1,9 @@
 //! Notes on one page of a diff: how much changed, and what could not be compared.
 
-use varve_archive::BodyFailure;
 use varve_archive::verbs::diff::{
     BodyComparison, CaptureComparison, PageChange, PageComparison, RedactedSide,
 };
+use varve_archive::{BodyFailure, CaptureOwner, Moment, VersionId};
 
 use crate::error_hints::MISSING_BODY_HINT;
 use crate::printer::{BAD_STYLE, GOOD_STYLE, counted, visible};
@@ -22,6 +22,22 @@ pub(super) fn status_change(page: &PageComparison<'_>) -> Option<(u16, u16)> {
 /// The old URL of a page that moved to another host.
 pub(super) fn moved(page: &PageComparison<'_>) -> Option<String> {
     page.pair.moved().map(|[base, _]| format!("It was {}.", visible(base)))
+}
+
+/// The time of the older capture, if the older version did not make it.
+pub(super) fn older_capture_time(page: &PageComparison<'_>, base: Option<VersionId>) -> Option<Moment> {
+    let (capture, base) = (page.pair.base.as_ref()?, base?);
+    let is_told = page.change != PageChange::Unreachable && capture.owner != CaptureOwner::Version(base);
+    is_told.then_some(capture.time)
+}
+
+/// Which capture the page is compared with, if the older version did not make it.
+pub(super) fn older_capture(page: &PageComparison<'_>, base: Option<VersionId>) -> Option<String> {
+    let time = older_capture_time(page, base)?.for_people();
+    Some(match page.change {
+        PageChange::Gone | PageChange::Removed => format!("It was last captured {time}."),
+        _ => format!("Compared with the capture of {time}."),
+    })
 }
 
 /// Which side was truncated when it was captured.

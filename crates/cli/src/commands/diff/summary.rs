@@ -18,6 +18,7 @@ pub(super) fn sentence(totals: &Totals) -> String {
         (totals.removed, "removed"),
         (totals.unreachable, "unreachable"),
         (totals.unchanged, "unchanged"),
+        (totals.not_asked, "not asked"),
     ] {
         if count > 0 {
             parts.push(format!("{count} {word}"));
@@ -54,6 +55,22 @@ pub(super) const fn sameness(alike: BodySimilarity) -> &'static str {
     }
 }
 
+/// The number of pages of each kind, as JSON.
+pub(super) fn summary_json(totals: &Totals) -> Value {
+    json!({
+        "added": totals.added,
+        "alike": totals.same_text + totals.same_nodes,
+        "back": totals.back,
+        "changed": totals.changed,
+        "gone": totals.gone,
+        "noise": totals.noise,
+        "not_asked": totals.not_asked,
+        "removed": totals.removed,
+        "unchanged": totals.unchanged,
+        "unreachable": totals.unreachable,
+    })
+}
+
 /// The pages that do not count as changed, as JSON. `unnamed` is the number beyond those listed.
 pub(super) fn insignificant_json(totals: &Totals) -> Value {
     let (mut noise, mut alike) = (Vec::new(), Vec::new());
@@ -69,7 +86,7 @@ pub(super) fn insignificant_json(totals: &Totals) -> Value {
         alike.push(row);
     }
     let all = totals.noise + totals.same_text + totals.same_nodes;
-    let mut row = json!({ "noise": noise, "alike": alike });
+    let mut row = json!({ "noise": noise, "alike": alike, "summary": summary_json(totals) });
     if all > totals.insignificant.len() as u64 {
         row["unnamed"] = json!(all - totals.insignificant.len() as u64);
     }

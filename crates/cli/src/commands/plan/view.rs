@@ -5,6 +5,7 @@ use varve_archive::history::ArchiveHistoryReader;
 use varve_archive::verbs::capture::CrawlSettings;
 use varve_archive::verbs::intent;
 use varve_archive::verbs::plan::load;
+use varve_archive::verbs::plan::private_roots::{PrivateRoot, private_roots};
 use varve_archive::verbs::plan::suggest::{of_capture, of_live_page};
 
 use super::edit::{alias_line, group_line, root_line};
@@ -59,11 +60,18 @@ pub(super) struct PlanCheckArgs {
 
 impl PlanCheckArgs {
     pub(super) fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
-        let plan = load(&layout(session)?)?.plan;
+        let layout = layout(session)?;
+        let plan = load(&layout)?.plan;
         let mut problems: Vec<String> = plan.problems().iter().map(ToString::to_string).collect();
         if plan.roots.is_empty() {
             problems.push("there is no root: `varve capture` has nothing to begin with".to_owned());
         }
+        problems.extend(private_roots(&layout, &plan)?.iter().map(|PrivateRoot { root, kind }| {
+            format!(
+                "the root `{}` has {kind}: `varve capture` needs `--allow-private`, or `allow_private` in `varve.toml`",
+                root.name
+            )
+        }));
         let printer = &mut session.printer;
         for problem in &problems {
             match self.json {

@@ -9,11 +9,7 @@ use crate::verb::{Error, ExitStatus, Session};
 ///
 /// A failed request is retried after a pause before it counts. The exit code is 1 if any URL is not
 /// as expected, cannot be reached or was skipped. Nothing is stored; `varve check` in an archive
-/// keeps the responses as evidence. `varve check --help` explains the verdicts.
-///
-/// With `--json`, prints one object per URL: `url`, `verdict`, `status`, `expected`, `got`,
-/// `since`, `capture`, `reason`; the last object has the `summary`, the
-/// number of URLs by verdict: `ok`, `changed`, `broken`, `unreachable`, `skipped`.
+/// keeps the responses as evidence. `varve check --help` explains verdicts, redirects and `--json`.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -66,7 +66,10 @@ fn objects_are_read_from_an_aardwarc_store_in_place() {
         let output = run(&store, &["filter"], &ids);
         assert_eq!(stdout(&output), format!("{small}\n{FORCED}\n{}\n", sha256(b"small")));
         let output = run(&store, &["filter", "--missing", "--json"], &ids);
-        assert_eq!(stdout(&output), format!("{{\"id\":\"{}\",\"here\":false}}\n", "0".repeat(32)));
+        assert_eq!(
+            stdout(&output),
+            format!("{{\"schema\":1,\"id\":\"{}\",\"here\":false}}\n", "0".repeat(32))
+        );
     }
     assert!(all_bytes(folder.path()) == before, "nothing was changed");
 }
@@ -131,7 +134,8 @@ fn an_aardwarc_store_is_audited_and_imported_with_every_id() {
         std::fs::remove_dir_all(museum.join("index")).unwrap();
         assert!(run(&museum, &["rebuild"], "").status.success());
     }
-    let again = run(&museum, &["import", store.to_str().unwrap(), "--json"], "");
+    let settings = store.join("aardwarc.conf");
+    let again = run(&museum, &["import", settings.to_str().unwrap(), "--json"], "");
     assert!(stdout(&again).contains(r#""new":0"#), "{}", stdout(&again));
     let silo = maker.silo(1);
     let mut bytes = std::fs::read(&silo).unwrap();
@@ -141,6 +145,33 @@ fn an_aardwarc_store_is_audited_and_imported_with_every_id() {
     let output = run(&store, &["audit"], "");
     assert_eq!(output.status.code(), Some(1));
     assert!(stdout(&output).contains("silo 1 at byte"), "{}", stdout(&output));
+}
+
+#[test]
+fn ids_as_aardwarc_prints_them_are_accepted_after_an_import() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("aardwarc");
+    let (_, large, content) = made(&store);
+    let museum = folder.path().join("museum");
+    assert!(varve().arg("init").arg(&museum).status().unwrap().success());
+    let settings = store.join("aardwarc.conf");
+    let output = run(&museum, &["import", settings.to_str().unwrap()], "");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let small = id_of(b"small");
+    for place in [&museum, &settings] {
+        let get = |id: &str| run(place, &["get", id], "").stdout;
+        assert!(get(&format!("{ID_PREFIX}{large}")) == content);
+        assert_eq!(get(&format!("<{ID_PREFIX}{}>", small.to_uppercase())), b"small");
+        assert_eq!(get(&format!("{ID_PREFIX}{FORCED}")), b"about");
+        let absent = "0".repeat(32);
+        let ids = format!("{ID_PREFIX}{small}  a name\n{large}\n{ID_PREFIX}{FORCED}\n{ID_PREFIX}{absent}\n");
+        let output = run(place, &["filter"], &ids);
+        assert_eq!(stdout(&output), format!("{small}\n{large}\n{FORCED}\n"), "{}", stderr(&output));
+        assert_eq!(stdout(&run(place, &["filter", "--missing"], &ids)), format!("{absent}\n"));
+        let output = run(place, &["filter"], &small[..15]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains("expected 16 to 64 hex digits, found 15"), "{}", stderr(&output));
+    }
 }
 
 #[test]

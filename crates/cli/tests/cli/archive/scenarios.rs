@@ -28,7 +28,7 @@ fn duplicates_are_recognised() {
     scene.file("a", b"hello\n");
     scene.file("b", b"hello\n");
     assert_eq!(scene.line(&["store", "a"]), HELLO);
-    insta::assert_snapshot!(scene.line(&["store", "--json", "b"]), @r#"{"id":"5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03","new":false,"mended":false,"length":6,"file":"b"}"#);
+    insta::assert_snapshot!(scene.line(&["store", "--json", "b"]), @r#"{"schema":1,"id":"5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03","new":false,"mended":false,"length":6,"file":"b"}"#);
 }
 
 #[test]
@@ -57,8 +57,8 @@ fn metadata_about_an_object() {
     assert_eq!(scene.data(&["get", &id]), b"a greeting");
     let headers: serde_json::Value =
         serde_json::from_slice(&scene.data(&["get", &id, "--headers", "--json"])).unwrap();
-    assert_eq!(headers["WARC-Type"], "metadata");
-    assert_eq!(headers["WARC-Refers-To"], format!("<urn:sha256:{HELLO}>"));
+    assert_eq!(headers["header"]["WARC-Type"], "metadata");
+    assert_eq!(headers["header"]["WARC-Refers-To"], format!("<urn:sha256:{HELLO}>"));
 }
 
 #[test]
@@ -92,13 +92,13 @@ fn filter_prints_stored_ids() {
     assert_eq!((output.status.code(), stdout(&output)), (Some(2), format!("{HELLO}\n")));
     insta::assert_snapshot!(stderr(&output), @r"
     error: line 4 of standard input is not an id
-      cause: record id: expected 64 hex digits, found 8 characters
+      cause: id prefix: `n` at position 0 is not a hex digit
     ");
     let output =
         scene.run_with_input(&["filter", "--missing", "--json"], format!("{absent}\n{HELLO}").as_bytes());
     assert_eq!(
         (output.status.code(), stdout(&output)),
-        (Some(0), format!("{{\"id\":\"{absent}\",\"here\":false}}\n"))
+        (Some(0), format!("{{\"schema\":1,\"id\":\"{absent}\",\"here\":false}}\n"))
     );
 }
 
@@ -152,7 +152,7 @@ fn the_archive_is_found_from_inside_and_housekeeping_changes_nothing() {
     };
     assert_eq!(stdout(&inside(&["store", "../../hello.txt"])), format!("{HELLO}\n"));
     let merged = inside(&["housekeeping", "--json"]);
-    assert!(stdout(&merged).starts_with(r#"{"merged":"#), "{}", stdout(&merged));
+    assert!(stdout(&merged).starts_with(r#"{"schema":1,"merged":"#), "{}", stdout(&merged));
     assert_eq!(stdout(&inside(&["get", "5891"])), "hello\n");
     let silo = std::fs::read(&scene.silos()[0]).unwrap();
     assert!(!silo.is_empty());

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use varve_testkit::web::{Answer, Site, Web};
 
-use super::Served;
+use super::{Served, page, serving};
 use crate::history::Place;
 
 /// An image of one pixel.
@@ -139,4 +139,66 @@ fn a_captured_page_works_and_no_request_leaves() {
     dump("http://leak.example/", &proxy).unwrap();
     dump(&urls[1], &proxy).unwrap();
     assert!(leaks.load(Ordering::SeqCst) > 0 && web.total() > 0);
+}
+
+#[test]
+fn the_bar_follows_the_page_in_its_frame() {
+    if varve_testkit::chromium().is_none() {
+        return;
+    }
+    let first = "<title>one</title><script>setTimeout(() => { location.href = '/second'; }, 50)</script>";
+    let (_place, served) = serving(
+        true,
+        &[
+            page("http://lake.example/", "2026-01-01T00:00:00Z", first),
+            page("http://lake.example/second", "2026-01-02T00:00:00Z", "<h1>Second</h1>"),
+            page("http://lake.example/pushed", "2026-01-03T00:00:00Z", "<h1>Third</h1>"),
+            page(
+                "http://lake.example/app",
+                "2026-01-01T00:00:00Z",
+                "<script>history.pushState({}, '', '/pushed')</script>",
+            ),
+            page(
+                "http://lake.example/liar",
+                "2026-01-01T00:00:00Z",
+                "<script>parent.postMessage({ varve: 'shown', url: 'http://bank.example/', time: '' }, '*')</script>",
+            ),
+        ],
+    );
+    let (proxy, _) = proxy();
+    for (path, time, shown) in
+        [("", "20260101", "second"), ("app", "2026", "pushed"), ("liar", "2026", "liar")]
+    {
+        let view = format!("http://{}/view?time={time}&url=http://lake.example/{path}", served.ui);
+        let document = dump(&view, &proxy).unwrap();
+        let bar = document.split("<header class=\"bar").nth(1).unwrap().split("</header>").next().unwrap();
+        assert!(bar.contains(&format!(">http://lake.example/{shown}</a>")), "{path}: {bar}");
+        assert!(document.contains(&format!("<title>http://lake.example/{shown} ")), "{path}: {document}");
+    }
+}
+
+#[test]
+fn screenshots_of_a_browser_are_shown() {
+    if varve_testkit::chromium().is_none() {
+        return;
+    }
+    let web =
+        Web::serve(Site::new().page("/", Answer::html("<h1>Lake</h1>")).page("/plain", Answer::html("x")));
+    let place = Place::new(true);
+    place.run(&["capture", &web.url("/"), "--browser", "--allow-private", "--delay", "0s", "-m", "x"]);
+    place.run(&["capture", &web.url("/plain"), "--allow-private", "--delay", "0s", "-m", "x"]);
+    let served = Served::start(&place.path("museum"));
+    let history = served.page(&format!("/page?url={}", web.url("/"))).text();
+    let path = history.split("<img src=\"").nth(1).unwrap_or(&history).split('"').next().unwrap();
+    let path = path.replace("&amp;", "&");
+    assert!(path.starts_with("/screenshot?url="), "{history}");
+    let image = served.page(&path);
+    assert_eq!((image.status, image.header("content-type")), (200, Some("image/png")));
+    assert!(image.body.starts_with(b"\x89PNG"));
+    let bar = served.page(&format!("/view?url={}", web.url("/"))).text();
+    assert!(bar.contains(">screenshot</a>"), "{bar}");
+    // A capture without a browser has none.
+    let bar = served.page(&format!("/view?url={}", web.url("/plain"))).text();
+    assert!(!bar.contains("screenshot"), "{bar}");
+    assert_eq!(served.page(&format!("/screenshot?time=2026&url={}", web.url("/plain"))).status, 404);
 }

@@ -23,3 +23,51 @@ fn pages_are_served_from_the_silos_where_the_index_is_damaged() {
         assert_eq!((reply.status, reply.text()), (200, format!("<p>page {number}</p>")));
     }
 }
+
+/// While the catalog is damaged, the server says what to do; once it is made again, the server continues.
+#[test]
+fn a_catalog_that_is_damaged_while_it_is_served_is_answered_with_the_remedy() {
+    let pages = [1, 2, 3].map(|number| {
+        let time = format!("2026-01-0{number}T00:00:00Z");
+        page(&format!("http://e.org/{number}"), &time, &format!("<p>page {number}</p>"))
+    });
+    for damage in ["junk", "overwritten", "truncated", "emptied"] {
+        let (place, served) = serving(true, &pages);
+        assert_eq!(served.get("/web/2999id_/http://e.org/1").status, 200);
+        let catalog = place.path("museum/catalog.db");
+        let whole = std::fs::read(&catalog).unwrap();
+        match damage {
+            // Another file in its place, as a restored copy is.
+            "junk" => {
+                std::fs::remove_file(&catalog).unwrap();
+                std::fs::write(&catalog, "junk ".repeat(5000)).unwrap();
+            }
+            "overwritten" => std::fs::write(&catalog, vec![0x55; whole.len()]).unwrap(),
+            "truncated" => std::fs::write(&catalog, &whole[..whole.len() / 2]).unwrap(),
+            _ => std::fs::write(&catalog, "").unwrap(),
+        }
+        let mut refused = 0;
+        for reply in [
+            served.get("/web/2999id_/http://e.org/1"),
+            served.get("/web/2999/http://e.org/2"),
+            served.get("/timemap/link/http://e.org/3"),
+            served.page("/page?url=http://e.org/3"),
+            served.page("/"),
+            served.page("/cdx?url=http://e.org/2"),
+        ] {
+            assert!(matches!(reply.status, 200 | 503), "{damage}: {reply:?}");
+            if reply.status == 503 {
+                refused += 1;
+                assert!(reply.text().contains("`varve rebuild` makes"), "{damage}: {reply:?}");
+                assert!(reply.header("retry-after").is_some(), "{damage}: {reply:?}");
+            }
+        }
+        assert!(refused > 0, "{damage}: the damage was met");
+        assert_eq!(served.page("/.well-known/heartbeat").status, 200);
+        place.data(&["rebuild"]);
+        for number in 1..=3 {
+            let reply = served.get(&format!("/web/2999id_/http://e.org/{number}"));
+            assert_eq!((reply.status, reply.text()), (200, format!("<p>page {number}</p>")), "{damage}");
+        }
+    }
+}

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use varve_crystal::{DownloadError, MajorVersion, ProjectWriter};
 
-use super::{Served, page, serving};
+use super::{Served, commit, page, serving};
 use crate::project::{Download, make};
 
 #[test]
@@ -43,6 +43,33 @@ fn a_purged_page_is_gone() {
         assert!(reply.text().contains("a takedown"), "{reply:?}");
     }
     assert_eq!(served.get("/web/20260101000000id_/http://e.org/a").text(), "shared");
+}
+
+/// A page of a purged version has no capture any more; its tombstone still says who removed it, why and when.
+#[test]
+fn a_page_of_a_purged_version_answers_with_its_tombstone() {
+    let (place, served) = serving(true, &[page("http://e.org/a", "2026-01-01T00:00:00Z", "stays")]);
+    commit(&place, &[page("http://e.org/b", "2026-01-02T00:00:00Z", "goes")], "second");
+    assert_eq!(served.get("/web/2026id_/http://e.org/b").text(), "goes");
+    place.data(&["purge", "--drop-version", "HEAD", "--reason", "a takedown", "--author", "Ann"]);
+    let fresh = super::Served::start(&place.path("museum"));
+    for served in [&served, &fresh] {
+        for reply in [
+            served.get("/web/2026/http://e.org/b"),
+            served.get("/web/2026id_/http://e.org/b"),
+            served.get("/web/http://e.org/b"),
+            served.page("/view?url=http://e.org/b"),
+            served.page("/page?url=http://e.org/b"),
+        ] {
+            assert_eq!(reply.status, 410, "{reply:?}");
+            let text = reply.text();
+            for word in ["Ann", "a takedown", "tombstone"] {
+                assert!(text.contains(word), "{word}: {text}");
+            }
+        }
+        assert_eq!(served.get("/web/2026/http://e.org/never").status, 404);
+        assert_eq!(served.get("/web/2026id_/http://e.org/a").text(), "stays");
+    }
 }
 
 /// A project of a page with an image, a redirect, a missing body and a failed download.

@@ -128,3 +128,48 @@ fn suggestions_for_a_missing_page_can_be_followed() {
         }
     }
 }
+
+#[test]
+fn an_address_without_a_url_has_a_form() {
+    let (_place, served) =
+        super::serving(true, &[page("https://e.org/a", "2026-01-01T00:00:00Z", "<p>a</p>")]);
+    for (path, time) in [("/web/", ""), ("/web", ""), ("/web/2026/", "2026"), ("/web/202602", "202602")] {
+        let reply = served.get(path);
+        assert_eq!(reply.status, 200, "{path}");
+        let text = reply.text();
+        assert!(text.contains("/web/TIME/URL") && text.contains("name=\"url\""), "{path}: {text}");
+        assert!(text.contains(&format!("name=\"time\" value=\"{time}\"")), "{path}: {text}");
+        let action = format!("action=\"http://{}/view\"", served.ui);
+        assert!(text.contains(&action), "{path}: {text}");
+        assert!(
+            reply
+                .header("content-security-policy")
+                .unwrap()
+                .contains(&format!("form-action http://{}", served.ui))
+        );
+    }
+    // What the form sends: a URL without a scheme, and no time or a period.
+    for query in ["url=https%3A%2F%2Fe.org%2Fa&time=", "url=e.org%2Fa&time=", "url=e.org/a&time=2026-01"] {
+        let mut reply = served.page(&format!("/view?{query}"));
+        if reply.status == 302 {
+            reply = served.page(reply.header("location").unwrap());
+        }
+        assert!(reply.status == 200 && reply.text().contains("https://e.org/a"), "{query}: {reply:?}");
+    }
+}
+
+#[test]
+fn a_period_means_its_end() {
+    let pages =
+        [("2023-12-31T00:00:00Z", "old"), ("2024-06-15T00:00:00Z", "new"), ("2025-12-01T00:00:00Z", "late")];
+    let pages = pages.map(|(time, body)| page("https://e.org/a", time, body));
+    let place = Place::new(true);
+    pages.iter().for_each(|page| commit(&place, std::slice::from_ref(page), "x"));
+    let served = Served::start(&place.path("museum"));
+    for (time, body) in
+        [("2023", "old"), ("2024", "new"), ("202406", "new"), ("20231231", "old"), ("2", "late")]
+    {
+        let reply = served.get(&format!("/web/{time}id_/https://e.org/a"));
+        assert_eq!(reply.text(), body, "{time}");
+    }
+}

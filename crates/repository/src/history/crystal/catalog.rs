@@ -261,11 +261,17 @@ impl CatalogRead for CrystalCatalog {
     }
 
     /// Only a URL with a revision between the two states can differ in them.
-    fn paths_that_differ(&self, base: &VersionId, head: &VersionId) -> Answer<Option<Vec<String>>> {
-        let (Some(base), Some(head)) = (newest_in(base), newest_in(head)) else { return Ok(None) };
+    fn each_page_that_differs(
+        &self,
+        base: &VersionId,
+        head: &VersionId,
+        each: &mut dyn FnMut(&str, &str),
+    ) -> Answer<bool> {
+        let (Some(base), Some(head)) = (newest_in(base), newest_in(head)) else { return Ok(false) };
         let inner = self.lock();
         let urls = inner.project.urls_changed_between(base.min(head), base.max(head));
-        urls.map(Some).map_err(|error| inner.failed(error))
+        urls.map_err(|error| inner.failed(error))?.iter().for_each(|url| each(url, url));
+        Ok(true)
     }
 
     fn identify_bodies(&self, base: &mut Capture, head: &mut Capture) -> Answer<()> {

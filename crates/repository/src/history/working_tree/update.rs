@@ -31,6 +31,8 @@ pub struct CheckoutReport {
     /// Pages of the version replaced by another page of the same path. A tree has one folder per
     /// path, regardless of the host.
     pub covered: CoveredPages,
+    /// Pages that lead to others and have no file, where pages are written as plain files.
+    pub redirects: u64,
 }
 
 /// Maximum number of covered pages listed by URL; the others are only counted.

@@ -4,7 +4,7 @@ use varve_core::catalog::{CatalogRead, UrlMatch, dump_rows};
 use varve_core::history::{Capture, CaptureFilter, ListCursor, TimeOrder, VersionFilter, VersionInfo};
 use varve_core::{RecordId, RunId, VersionId};
 
-use super::histories::{PATHS, TAGS, URLS, moment, run_id, version_id};
+use super::histories::{PATHS, TAGS, URLS, check_id, moment, run_id, version_id};
 
 /// Asserts that a catalog gives the same answers as the model.
 pub fn assert_same_answers(catalog: &dyn CatalogRead, model: &dyn CatalogRead) {
@@ -26,6 +26,20 @@ pub fn assert_same_answers(catalog: &dyn CatalogRead, model: &dyn CatalogRead) {
     compare_versions(catalog, model);
     compare_versions_in_detail(catalog, model);
     compare_urls(catalog, model);
+}
+
+fn compare_checks(catalog: &dyn CatalogRead, model: &dyn CatalogRead) {
+    for id in (0..4).map(check_id) {
+        let check = model.check(&id).expect("read");
+        assert_eq!(catalog.check(&id).expect("read"), check);
+        if check.is_some() {
+            let page = ListCursor { after: Some(id), limit: 2 };
+            assert_eq!(catalog.checks(page).expect("read"), model.checks(page).expect("read"), "after {id}");
+        }
+        let prefix = &id.to_string()[..9];
+        let found = catalog.checks_beginning(prefix, 1).expect("read");
+        assert_eq!(found, model.checks_beginning(prefix, 1).expect("read"), "{prefix}");
+    }
 }
 
 /// The rows as lines of JSON.
@@ -169,6 +183,7 @@ fn compare_urls(catalog: &dyn CatalogRead, model: &dyn CatalogRead) {
         let found = in_total_order(captures_by_url(catalog, limit));
         assert_eq!(found, in_total_order(captures_by_url(model, usize::MAX)), "{limit} at a time");
     }
+    compare_checks(catalog, model);
     let page = ListCursor { after: Some(URLS[1]), limit: 2 };
     assert_eq!(catalog.last_verdicts(page).expect("read"), model.last_verdicts(page).expect("read"));
     for url in URLS {

@@ -8,10 +8,10 @@ use uuid::Uuid;
 use varve_core::catalog::{CatalogRead, CatalogRow};
 use varve_core::headers::{HeaderView, Redaction};
 use varve_core::history::{
-    Attribution, Capture, CaptureOwner, ListCursor, StoredDiff, StoredEvidenceLocation, StoredScore,
-    StoredVerdict, VerdictKind, Version,
+    Attribution, Capture, CaptureOwner, ListCursor, StoredCheck, StoredDiff, StoredEvidenceLocation,
+    StoredScore, StoredVerdict, VerdictCounts, VerdictKind, Version,
 };
-use varve_core::{BodyId, CaptureId, Moment, RecordId, RunId, VersionId};
+use varve_core::{BodyId, CaptureId, CheckId, Moment, RecordId, RunId, VersionId};
 
 use crate::memory_catalog::MemoryModel;
 
@@ -37,6 +37,11 @@ pub fn version_id(which: u8) -> VersionId {
 /// The id of a run.
 pub fn run_id(which: u8) -> RunId {
     RunId::new(Uuid::from_u128(0x100 + u128::from(which)))
+}
+
+/// The id of a check.
+pub fn check_id(which: u8) -> CheckId {
+    CheckId::new(Uuid::from_u128(u128::from(which) << 124 | u128::from(which)))
 }
 
 /// An instant.
@@ -80,7 +85,13 @@ pub(crate) enum HistoryStep {
         time: u8,
         base: Option<u8>,
     },
+    Check {
+        which: u8,
+        time: u8,
+        broken: u8,
+    },
     Verdict {
+        check: u8,
         url: u8,
         time: u8,
         verdict: u8,
@@ -127,8 +138,10 @@ fn step(forgetting: bool) -> impl Strategy<Value = HistoryStep> {
             .prop_map(|(base, head, json, time)| HistoryStep::Diff { base, head, json, time }),
         1 => (0..6u8, 0..2u8, 0..9u8, 0..4u8, prop::option::of(0..6u8))
             .prop_map(|(version, rules, score, time, base)| HistoryStep::Score { version, rules, score, time, base }),
-        1 => (0..6u8, 0..4u8, 0..3u8)
-            .prop_map(|(url, time, verdict)| HistoryStep::Verdict { url, time, verdict }),
+        1 => (0..4u8, 0..2u8, 0..3u8)
+            .prop_map(|(which, time, broken)| HistoryStep::Check { which, time, broken }),
+        1 => (0..4u8, 0..6u8, 0..4u8, 0..3u8)
+            .prop_map(|(check, url, time, verdict)| HistoryStep::Verdict { check, url, time, verdict }),
         forgets => (0..6u8).prop_map(HistoryStep::ForgetVersion),
         forgets => (0..4u8).prop_map(HistoryStep::ForgetDiffs),
         forgets => (0..3u8).prop_map(HistoryStep::ForgetRun),
@@ -221,7 +234,17 @@ impl HistoryBuilder {
             HistoryStep::Score { version, rules, score, time, base } => (there(version)
                 && base.iter().all(there))
             .then(|| CatalogRow::Score(Box::new(score_from(*version, *rules, *score, *time, *base)))),
-            HistoryStep::Verdict { url, time, verdict } => Some(CatalogRow::Verdict(StoredVerdict {
+            HistoryStep::Check { which, time, broken } => Some(CatalogRow::Check(Box::new(StoredCheck {
+                id: check_id(*which),
+                run: run_id(*which),
+                time: moment(*time),
+                message: format!("check {which}"),
+                author: (*broken == 0).then(|| "ada".to_owned()),
+                record: RecordId::new([*which; 32]),
+                counts: VerdictCounts { broken: u64::from(*broken), ..VerdictCounts::default() },
+            }))),
+            HistoryStep::Verdict { check, url, time, verdict } => Some(CatalogRow::Verdict(StoredVerdict {
+                check: check_id(*check),
                 url: URLS[usize::from(*url)].to_owned(),
                 time: moment(*time),
                 verdict: VerdictKind::ALL[usize::from(*verdict)],

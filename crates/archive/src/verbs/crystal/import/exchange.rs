@@ -9,7 +9,7 @@ use std::io::{self, Read, Write};
 use varve_repository::RepositoryError;
 
 use varve_crystal::{ResponseMetadata, Revision, RevisionBody};
-use varve_store::exchange::{KeptExchange, NewExchange, RevisitOriginal};
+use varve_store::exchange::{ExchangeRun, KeptExchange, NewExchange, RevisitOriginal};
 use varve_warc::date::{Date, Precision};
 use varve_wire::ReadAt;
 
@@ -75,7 +75,7 @@ impl ProjectImport<'_> {
             trailers: &[],
             timing: None,
             truncated,
-            run: Some(self.run),
+            run: Some(ExchangeRun::Capture(self.run)),
             warcinfo: None,
             unchanged,
             non_capture_method: None,

@@ -9,7 +9,8 @@
 //! A project that has grown since is another run, of its new revisions. Its version also contains
 //! the pages of the earlier ones, since a version is a complete state.
 //!
-//! Not imported are files that no row names, unreadable rows, and Crystal's own files around them.
+//! Not imported are files that no row names, unreadable rows, Crystal's own files around them, and
+//! rows about URLs with a user name or a password, because no silo holds credentials.
 
 pub(super) mod exchange;
 mod parts;
@@ -23,8 +24,9 @@ use varve_core::fact::{Manifest, ManifestPage, RunSummary, StateChanges, sort_pa
 use varve_core::headers::{HeaderView, Redaction};
 use varve_core::history::{ListCursor, VersionFilter};
 use varve_core::receipt::Receipt;
+use varve_core::secret::ShownUrl;
 use varve_core::{RecordId, RunId, VersionId};
-use varve_crystal::{Error, Project, Revision};
+use varve_crystal::{Error, Project, ProjectAlias, ResourceId, Revision};
 use varve_store::exchange::{ExchangeWriter, KeptExchange};
 use varve_store::record::field;
 use varve_warc::write::Packer;
@@ -62,6 +64,8 @@ pub struct ProjectImported {
     pub bytes: u64,
     /// Unreadable rows that were skipped.
     pub left_behind: u64,
+    /// Rows that were skipped because a URL in them has a user name or a password.
+    pub with_user_info: u64,
 }
 
 /// Imports the project at `path`. `progress` is called for each revision.
@@ -82,6 +86,7 @@ pub fn import(
         packer: history.writer().store().packer()?,
         run,
         seal: None,
+        refused: HashSet::new(),
         records: HashSet::new(),
         pages: BTreeMap::new(),
         rows: Vec::new(),
@@ -115,6 +120,8 @@ struct ProjectImport<'a> {
     run: RunId,
     /// The key for cookies, once one was needed.
     seal: Option<Seal>,
+    /// The resources whose URL has a user name or a password.
+    refused: HashSet<ResourceId>,
     /// The records of this run.
     records: HashSet<RecordId>,
     /// Responses that an earlier run imported, by their records.
@@ -127,12 +134,17 @@ impl ProjectImport<'_> {
     fn all(mut self, progress: &dyn Fn(u64)) -> Result<ProjectImported, ArchiveError> {
         let mut parts = FactParts::new(self.history, self.run);
         for resource in self.project.resources() {
-            if let Some(resource) = self.readable(resource)? {
+            let Some(resource) = self.readable(resource)? else { continue };
+            if self.takes_url(&resource.url) {
                 parts.resource(resource)?;
+            } else {
+                self.refused.insert(resource.id);
             }
         }
         for revision in self.project.revisions() {
-            if let Some(revision) = self.readable(revision)? {
+            if let Some(revision) = self.readable(revision)?
+                && self.takes_resource(revision.resource)
+            {
                 parts.revision(self.revision(revision)?)?;
             }
             progress(1);
@@ -142,6 +154,27 @@ impl ProjectImport<'_> {
         let version = self.version(plan)?;
         self.done.version = Some(version);
         Ok(self.done)
+    }
+
+    /// Whether a row with this URL is imported: not if it has a user name or a password, which no
+    /// silo holds.
+    fn takes_url(&mut self, url: &str) -> bool {
+        self.counted(!ShownUrl(url).has_user_info())
+    }
+
+    /// The same for the pattern of a group.
+    fn takes_pattern(&mut self, pattern: &str) -> bool {
+        self.counted(!ShownUrl(pattern).pattern_has_user_info())
+    }
+
+    /// The same for a row about a resource.
+    fn takes_resource(&mut self, resource: ResourceId) -> bool {
+        self.counted(!self.refused.contains(&resource))
+    }
+
+    fn counted(&mut self, is_taken: bool) -> bool {
+        self.done.with_user_info += u64::from(!is_taken);
+        is_taken
     }
 
     /// The row; `None` if it is unreadable.
@@ -235,13 +268,19 @@ impl ProjectImport<'_> {
             fact.properties.extend(self.readable(property)?);
         }
         for root in self.project.roots() {
-            fact.roots.extend(self.readable(root)?);
+            let root = self.readable(root)?;
+            fact.roots.extend(root.filter(|root| self.takes_resource(root.resource)));
         }
         for group in self.project.groups() {
-            fact.groups.extend(self.readable(group)?);
+            let group = self.readable(group)?;
+            fact.groups.extend(group.filter(|group| self.takes_pattern(&group.url_pattern)));
         }
         for alias in self.project.aliases() {
-            fact.aliases.extend(self.readable(alias)?);
+            let alias = self.readable(alias)?;
+            let taken = |alias: &ProjectAlias| {
+                self.takes_url(&alias.source_url_prefix) && self.takes_url(&alias.target_url_prefix)
+            };
+            fact.aliases.extend(alias.filter(taken));
         }
         parts::keep(self.history, self.run, &fact)
     }
@@ -264,11 +303,11 @@ impl ProjectImport<'_> {
             inline: StateChanges { pages, ..StateChanges::default() },
             changes: Vec::new(),
             plan: Some(plan),
-            verdicts: None,
             expectations: BTreeMap::new(),
         };
         let version = write_version(&self.history.into(), &manifest)?;
         self.history.move_head(parent, version)?;
+        self.history.update_search_index();
         Ok(version)
     }
 }

@@ -4,9 +4,9 @@
 //! missing headers, rules with many places, and rules without points.
 
 use crate::evidence::{EvidenceLocation, ExposureEvidence, LocationKind, MAX_EVIDENCE_LOCATIONS};
-use crate::pack::RulePack;
 use crate::policy::{self, CSP_HEADER, HardeningCredit};
-use crate::rule::RuleId;
+use crate::rule_id::RuleId;
+use crate::rule_pack::RulePack;
 use crate::surface::{
     AttackSurface, FormInput, OutboundElement, OutboundKind, PageCookie, PageForm, RequestParameter,
 };

@@ -1,10 +1,10 @@
 //! Rule packs: the rules, their points and their sentences.
 //!
-//! Owns the file format of a pack and its validation. [Detectors](crate::measure) are code, named
+//! Owns the file format of a pack and its validation. [Detectors](crate::detectors) are code, named
 //! by [`RuleId`]; a pack selects them and gives them points and words. A pack may come from
 //! anywhere, so its numbers are checked.
 
-use crate::rule::{ChangeKind, ExposureSeverity, RuleCategory, RuleId};
+use crate::rule_id::{ChangeKind, ExposureSeverity, RuleCategory, RuleId};
 use serde::Deserialize;
 use std::sync::LazyLock;
 

@@ -1,0 +1,128 @@
+//! Opens the index of a layout to search in it, and brings it up to date if that is allowed.
+
+use varve_core::search_index::SearchIndexRead;
+use varve_core::writer_lock::LockError;
+
+use super::built_index::BuiltIndex;
+use super::update_index::{missing_versions, update_index};
+use crate::archive::Archive;
+use crate::backends::Backends;
+use crate::error::RepositoryError;
+use crate::history::{ArchiveHistoryReader, HistoryReader};
+
+/// An index to search in.
+pub enum OpenedIndex {
+    /// The index of the archive. Some versions may be missing in it, because another process is
+    /// writing.
+    Stored {
+        /// The index.
+        index: Box<dyn SearchIndexRead>,
+        /// Number of versions that are missing.
+        missing: u64,
+    },
+    /// An index that was built for this search.
+    Built(BuiltIndex),
+}
+
+impl OpenedIndex {
+    /// The index.
+    pub fn as_read(&self) -> &dyn SearchIndexRead {
+        match self {
+            Self::Stored { index, .. } => &**index,
+            Self::Built(built) => built.as_read(),
+        }
+    }
+
+    /// Number of versions that the index does not have.
+    pub fn missing(&self) -> u64 {
+        match self {
+            Self::Stored { missing, .. } => *missing,
+            Self::Built(_) => 0,
+        }
+    }
+}
+
+/// Opens the index of a layout. One that is missing or behind is completed first, if `holder` is given
+/// and the archive can be locked and written. `holder` describes this process to others. Otherwise a
+/// missing index is built in a temporary folder.
+pub fn open_search_index(
+    history: &HistoryReader,
+    holder: Option<&str>,
+) -> Result<OpenedIndex, RepositoryError> {
+    let HistoryReader::Archive(archive) = history else {
+        return Ok(OpenedIndex::Built(BuiltIndex::of(history)?));
+    };
+    let archive = archive.archive();
+    let backends = archive.backends();
+    let missing = match backends.read_search_index() {
+        Ok(Some(index)) => {
+            let missing = missing_versions(&*index, history)?.len() as u64;
+            if missing == 0 {
+                return Ok(OpenedIndex::Stored { index, missing });
+            }
+            Some(missing)
+        }
+        // A cache that cannot be used is made again.
+        Ok(None) | Err(_) => None,
+    };
+    if complete(archive, history, holder)?
+        && let Some(index) = backends.read_search_index()?
+    {
+        return Ok(OpenedIndex::Stored { index, missing: 0 });
+    }
+    match (missing, backends.read_search_index()) {
+        (Some(missing), Ok(Some(index))) => Ok(OpenedIndex::Stored { index, missing }),
+        _ => Ok(OpenedIndex::Built(BuiltIndex::of(history)?)),
+    }
+}
+
+/// Completes the index of an archive. Returns false if that is not possible here.
+fn complete(
+    archive: &Archive,
+    history: &HistoryReader,
+    holder: Option<&str>,
+) -> Result<bool, RepositoryError> {
+    let backends = archive.backends();
+    let written = match (archive.layout().has_own_caches(), holder) {
+        // A folder of caches that this process made for itself.
+        (false, _) => write_index(backends, history),
+        (true, Some(holder)) => match backends.lock().take(holder) {
+            Ok(_lock) => write_index(backends, history),
+            Err(LockError::Held { .. } | LockError::Io { .. }) => return Ok(false),
+        },
+        (true, None) => return Ok(false),
+    };
+    match written {
+        Err(error) if error.is_read_only() || error.is_disk_full() => Ok(false),
+        written => written.map(|()| true),
+    }
+}
+
+/// Makes the index of an archive again. The caller holds the lock.
+pub fn rebuild_search_index(history: &ArchiveHistoryReader) -> Result<(), RepositoryError> {
+    let backends = history.archive().backends();
+    backends.remove_search_index()?;
+    write_index(backends, &history.into())
+}
+
+/// Brings the index up to date. One that cannot be used is made again. The caller holds the lock.
+pub(crate) fn write_index(backends: &Backends, history: &HistoryReader) -> Result<(), RepositoryError> {
+    let update = || backends.write_search_index().and_then(|index| update_index(&*index, history));
+    let updated = match update() {
+        Err(error) if is_unusable(&error) => {
+            backends.remove_search_index()?;
+            update()
+        }
+        updated => updated,
+    };
+    updated.map(drop)
+}
+
+/// Whether an error means that the index is damaged or has another format.
+fn is_unusable(error: &RepositoryError) -> bool {
+    match error {
+        RepositoryError::Catalog(error) => Backends::is_unusable_cache(error),
+        RepositoryError::TextRecord(_) => true,
+        _ => false,
+    }
+}
