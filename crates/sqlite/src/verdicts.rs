@@ -12,7 +12,7 @@ use crate::column::required_blob_id;
 use crate::table_layout::TableLayout;
 use crate::{SqlResult, collect_rows, execute, sql_limit};
 
-/// The columns that [`read_check`] expects.
+/// The columns that [`select_checks`] expects.
 const CHECK_COLUMNS: &str =
     "id, run, time, message, author, record, ok, changed, broken, unreachable, skipped";
 /// The columns that [`read_verdict`] expects.

@@ -264,7 +264,6 @@ pub(crate) fn seal_run(
         inline: StateChanges::default(),
         changes: Vec::new(),
         plan: None,
-        verdicts: None,
         expectations: Default::default(),
     };
     let json = serde_json::to_vec(&manifest).expect("json");
