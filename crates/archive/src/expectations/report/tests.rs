@@ -86,7 +86,7 @@ fn for_programs() {
     assert_eq!(lines[2]["got"], "timed out\n::error::no");
     assert_eq!(
         text.lines().last().unwrap(),
-        r#"{"summary":{"ok":1,"changed":1,"broken":0,"unreachable":1,"skipped":1}}"#
+        r#"{"summary":{"ok":1,"changed":1,"broken":0,"unreachable":1,"skipped":1,"warnings":0}}"#
     );
 }
 
