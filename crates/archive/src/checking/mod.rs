@@ -41,21 +41,21 @@ pub struct CheckProgress {
 /// The expectation for a URL.
 pub(crate) trait CheckTarget {
     /// The request needed to judge it, or the verdict if no request is needed.
-    fn question(&self) -> Result<ProbeRequest, Verdict>;
+    fn probe_request(&self) -> Result<ProbeRequest, Verdict>;
 
     /// Judges a response.
     fn judge(&self, answer: &ProbeResponse) -> Judgement;
 
     /// Whether a capture meets the expectation.
-    fn kept_by(&self, capture: &Capture) -> bool;
+    fn accepts(&self, capture: &Capture) -> bool;
 
     /// The expectation as JSON, as it is stored with its verdict.
-    fn told(&self) -> Value;
+    fn expectation_json(&self) -> Value;
 
-    /// Whether an earlier verdict "ok" on an expectation, as [`told`](Self::told) gave it, holds for this
+    /// Whether an earlier verdict "ok" on an expectation, as [`expectation_json`](Self::expectation_json) gave it, holds for this
     /// one too.
     fn is_met_by(&self, expectation: &Value) -> bool {
-        *expectation == self.told()
+        *expectation == self.expectation_json()
     }
 
     /// The pages that link to the URL and that the verdict concerns.
@@ -75,7 +75,7 @@ pub(crate) struct Judgement {
 /// One URL to check.
 pub(crate) struct CheckCase<'a> {
     /// Its expectation.
-    pub(crate) promise: Box<dyn CheckTarget + 'a>,
+    pub(crate) target: Box<dyn CheckTarget + 'a>,
     /// The fields known before the request.
     pub(crate) checked: CheckedUrl,
 }

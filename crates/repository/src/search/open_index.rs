@@ -55,13 +55,12 @@ pub fn open_search_index(
     let archive = archive.archive();
     let backends = archive.backends();
     let missing = match backends.read_search_index() {
-        Ok(Some(index)) => {
-            let missing = missing_versions(&*index, history)?.len() as u64;
-            if missing == 0 {
-                return Ok(OpenedIndex::Stored { index, missing });
-            }
-            Some(missing)
-        }
+        Ok(Some(index)) => match missing_versions(&*index, history).map(|missing| missing.len() as u64) {
+            Ok(0) => return Ok(OpenedIndex::Stored { index, missing: 0 }),
+            Ok(missing) => Some(missing),
+            Err(error) if is_unusable(&error) => None,
+            Err(error) => return Err(error),
+        },
         // A cache that cannot be used is made again.
         Ok(None) | Err(_) => None,
     };
