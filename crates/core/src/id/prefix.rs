@@ -2,7 +2,7 @@
 //! store that holds the ids finds the one that matches, and reports when several do.
 
 use super::form::{URN_PREFIX, check_hex};
-use super::{BodyId, IdError, RecordId};
+use super::{IdError, RecordId};
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -88,6 +88,7 @@ impl fmt::Debug for IdPrefix {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::BodyId;
     use proptest::prelude::*;
 
     #[test]
