@@ -67,7 +67,7 @@ fn responses_and_their_redirects_are_stored_and_found_by_the_check() {
     let direct = response(&scene, &found[0].url, ended.check.unwrap());
     assert_eq!(body(&scene, &direct), "<p>As promised.</p>\n");
     assert_eq!(found[0].archived.capture, direct.record.map(|record| record.to_string()));
-    assert_eq!(direct.headers.get("content-type").unwrap()[0], "text/html");
+    assert_eq!(direct.headers.get("content-type").unwrap()[0], "text/html; charset=utf-8");
     let led = response(&scene, &found[1].url, ended.check.unwrap());
     assert_eq!((led.url.as_str(), led.status), (&*scene.web.url("/page"), 200));
     assert_ne!(led.record, direct.record);

@@ -71,7 +71,7 @@ fn expectations_are_checked_and_the_evidence_is_stored() {
     assert_eq!(first.len(), 3);
     assert_eq!(
         first[2],
-        serde_json::json!({"summary": {"ok": 2, "changed": 0, "broken": 0, "unreachable": 0, "skipped": 0}})
+        serde_json::json!({"summary": {"ok": 2, "changed": 0, "broken": 0, "unreachable": 0, "skipped": 0, "warnings": 0}})
     );
     for field in ["url", "verdict", "status", "expected", "got", "since", "capture"] {
         assert!(first[0].get(field).is_some(), "{field}");
@@ -246,7 +246,8 @@ fn the_settings_of_the_archive_may_allow_private_addresses() {
             assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         }
         let output = scene.run(&[&["-C", "museum"], words, &["--retry-delay", "0"]].concat());
-        assert!(stdout(&output).starts_with("ok "), "{words:?}: {}{}", stdout(&output), stderr(&output));
+        let (printed, messages) = (stdout(&output), stderr(&output));
+        assert!(printed.starts_with("1 URL: 1 ok,"), "{words:?}: {printed}{messages}");
     }
     // Outside of the archive it does not apply.
     let output = scene.run(&["urls", "--db", "museum/urls", "check", "--retry-delay", "0"]);

@@ -21,7 +21,7 @@ use std::ops::RangeInclusive;
 
 use serde::Serialize;
 
-use crate::error::StoreError;
+use crate::error::{StoreError, error_text};
 use crate::exchange::ScannedRecord;
 use crate::index::{IndexOptions, SiloPlace};
 use crate::reader::StoreReader;
@@ -166,22 +166,6 @@ impl AuditFinding {
         self.id = id.map(|id| String::from_utf8_lossy(id).into_owned());
         self
     }
-}
-
-/// An error with its causes, on one line.
-pub fn error_text(error: &(dyn std::error::Error + 'static)) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
-}
-
-/// Whether an error is a full disk or an exceeded quota.
-pub fn is_out_of_space(error: &(dyn std::error::Error + 'static)) -> bool {
-    use std::io::ErrorKind::{QuotaExceeded, StorageFull};
-    let mut causes = std::iter::successors(Some(error), |error| error.source());
-    causes.any(|cause| {
-        let cause = cause.downcast_ref::<std::io::Error>();
-        cause.is_some_and(|cause| matches!(cause.kind(), StorageFull | QuotaExceeded))
-    })
 }
 
 /// The options of an audit.
