@@ -275,7 +275,14 @@ pub fn commit(
     if !request.read_all {
         seen.look_up(history, pages.iter().filter_map(NewPage::file))?;
     }
-    let (head, parent) = head_and_parent(history, request)?;
+    let (head, parent) = match request.parent {
+        // A HEAD that cannot be read leaves the content of the tree unknown: all pages are written.
+        Some(parent) => (history.head().ok().flatten(), Some(parent)),
+        None => {
+            let head = history.head()?;
+            (head, head)
+        }
+    };
     let captures = pages.len() as u64;
     let known = KnownPages::take(history, request, (&seen, parent), &mut pages);
     if let Some(known) = &known {
@@ -283,7 +290,18 @@ pub fn commit(
     }
     let mut kept = keep_bodies(history, (request.threads, &seen), pages, now, progress)?;
     sort_pages(&mut kept);
-    let mut manifest = empty_manifest(request, parent, now);
+    let mut manifest = Manifest {
+        parent,
+        message: request.message.clone(),
+        author: request.author.clone(),
+        time: now,
+        run: None,
+        coverage: None,
+        inline: StateChanges::default(),
+        changes: Vec::new(),
+        plan: request.intent.plan,
+        expectations: request.intent.expectations.clone(),
+    };
     let (pairs, changed) = match history {
         HistoryWriter::Archive(_) => {
             (Vec::new(), add_changes(history, request, &mut manifest, (known, kept))?)
@@ -306,34 +324,6 @@ pub fn commit(
         index_new_versions(archive);
     }
     Ok(Report { version, parent, captures, changed, lacks_diff, tree: written? })
-}
-
-/// HEAD, and the parent of the new version.
-fn head_and_parent(
-    history: &HistoryWriter,
-    request: &Request,
-) -> Result<(Option<VersionId>, Option<VersionId>), RepositoryError> {
-    match request.parent {
-        // A HEAD that cannot be read leaves the content of the tree unknown: all pages are written.
-        Some(parent) => Ok((history.head().ok().flatten(), Some(parent))),
-        None => history.head().map(|head| (head, head)),
-    }
-}
-
-/// The manifest of the new version, without its pages.
-fn empty_manifest(request: &Request, parent: Option<VersionId>, time: Moment) -> Manifest {
-    Manifest {
-        parent,
-        message: request.message.clone(),
-        author: request.author.clone(),
-        time,
-        run: None,
-        coverage: None,
-        inline: StateChanges::default(),
-        changes: Vec::new(),
-        plan: request.intent.plan,
-        expectations: request.intent.expectations.clone(),
-    }
 }
 
 /// Returns an error if the archive holds `most_versions` or more. A caller that writes before it

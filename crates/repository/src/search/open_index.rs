@@ -22,7 +22,7 @@ pub enum OpenedIndex {
         missing: u64,
     },
     /// An index that was built for this search.
-    Built(BuiltIndex),
+    Built(Box<BuiltIndex>),
 }
 
 impl OpenedIndex {
@@ -51,7 +51,7 @@ pub fn open_search_index(
     holder: Option<&str>,
 ) -> Result<OpenedIndex, RepositoryError> {
     let HistoryReader::Archive(archive) = history else {
-        return Ok(OpenedIndex::Built(BuiltIndex::of(history)?));
+        return Ok(OpenedIndex::Built(Box::new(BuiltIndex::of(history)?)));
     };
     let archive = archive.archive();
     let backends = archive.backends();
@@ -72,7 +72,7 @@ pub fn open_search_index(
     }
     match (missing, backends.read_search_index()) {
         (Some(missing), Ok(Some(index))) => Ok(OpenedIndex::Stored { index, missing }),
-        _ => Ok(OpenedIndex::Built(BuiltIndex::of(history)?)),
+        _ => Ok(OpenedIndex::Built(Box::new(BuiltIndex::of(history)?))),
     }
 }
 
