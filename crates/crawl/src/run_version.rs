@@ -4,6 +4,7 @@ use varve_core::fact::{Manifest, RunSummary, StateChanges};
 use varve_core::history::Coverage;
 use varve_core::{RecordId, RunId, VersionId};
 use varve_repository::history::{ArchiveHistoryWriter, KeptIntent, write_version};
+use varve_repository::search::index_new_versions;
 
 use super::event::{CrawlTally, RunEnd};
 use crate::error::CrawlError;
@@ -85,7 +86,7 @@ pub fn version_of_run(history: &ArchiveHistoryWriter, new: NewRunVersion) -> Res
     };
     let version = write_version(&history.into(), &manifest)?;
     history.move_head(parent, version)?;
-    history.update_search_index();
+    index_new_versions(history);
     Ok(RunVersion { version: Some(version), parent, captures })
 }
 

@@ -21,7 +21,7 @@ use varve_core::exchange::{Exchange, Timing};
 enum Step {
     Commit(Vec<(u8, u8)>),
     CommitFrom(usize, Vec<(u8, u8)>),
-    /// So many pages that they are listed, with some that differ and some that are missing.
+    /// More pages than a manifest holds inline, with some that differ and some that are missing.
     CommitSite(Vec<(u8, u8)>),
     /// As many, all of which say the same: the site becomes what it was before.
     CommitTemplate(u8),

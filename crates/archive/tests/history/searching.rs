@@ -389,3 +389,35 @@ fn blame_follows_passages_through_moves_returns_and_branches() {
         assert_eq!(origins(branch, BlameUnit::Passages), named(&[("t", first), ("new", branch)]), "{kind:?}");
     }
 }
+
+#[test]
+fn blame_reports_captures_that_cannot_be_read() {
+    let root = scratch();
+    let root = root.path();
+    make(Kind::Moku, root);
+    let writer = history(root);
+    let commit = |body: &str| commit_pages(&writer, "v", &[("https://e.org/", body)]).version;
+    let versions = ["<p>one", "<p>one<p>two", "<p>one<p>two<p>three"].map(commit);
+    let body_file = |version: VersionId| {
+        let page = VersionPages::new(writer.catalog(), Some(version)).next().expect("a page").expect("read");
+        let name = page.body.to_string();
+        root.join(".moku/blobs").join(&name[..2]).join(&name)
+    };
+    let blamed = || {
+        let url = "https://e.org/".to_owned();
+        let request = BlameRequest { url, version: versions[2], unit: BlameUnit::Passages };
+        blame(writer.as_reader(), &request)
+    };
+    std::fs::remove_file(body_file(versions[1])).expect("removed");
+    let report = blamed().expect("blamed");
+    assert_eq!(report.unreadable.len(), 1);
+    let origins: Vec<_> = report
+        .items
+        .iter()
+        .map(|item| report.origins[item.origin].version.as_ref().expect("one").id)
+        .collect();
+    assert_eq!(origins, [versions[0], versions[2], versions[2]]);
+    // Without the shown body there is no answer.
+    std::fs::remove_file(body_file(versions[2])).expect("removed");
+    blamed().expect_err("the body is missing");
+}

@@ -447,7 +447,7 @@ impl CheckArgs {
                 difference = Some(page_diff_json(page, false));
                 Ok::<(), Error>(())
             })?;
-            checked.difference = difference;
+            checked.archived.difference = difference;
         }
         teller.tell(&checked)?;
         if format == ReportFormat::Text {
@@ -465,7 +465,7 @@ impl CheckArgs {
 
 /// The command that shows the whole difference, if both sides have ids and the URL finds both.
 fn diff_command(checked: &CheckedUrl) -> Option<String> {
-    let (good, check) = (checked.last_good.as_ref()?, checked.check?.to_string());
+    let (good, check) = (checked.archived.last_good.as_ref()?, checked.archived.check?.to_string());
     let (holder, is_found) = (good.holder()?, good.check.is_some() || good.capture.url == checked.url);
     is_found.then(|| format!("varve diff {holder:.8} {check:.8} --url {}", quoted(&checked.url)))
 }

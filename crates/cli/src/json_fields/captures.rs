@@ -78,8 +78,11 @@ pub(super) const VERB_FIELDS: &[JsonVerb] = &[
         }],
     },
     JsonVerb { verb: "urls check", objects: CHECK_OBJECTS },
-    JsonVerb { verb: "urls list", objects: &[JsonObject { when: "For each URL", fields: EXPECTATION }] },
-    JsonVerb { verb: "urls show", objects: &[JsonObject { when: "One object", fields: EXPECTATION }] },
+    JsonVerb {
+        verb: "urls list",
+        objects: &[JsonObject { when: "For each URL", fields: EXPECTATION_FIELDS }],
+    },
+    JsonVerb { verb: "urls show", objects: &[JsonObject { when: "One object", fields: EXPECTATION_FIELDS }] },
 ];
 
 const RUN_SUMMARY: &[JsonField] = &[
@@ -167,7 +170,7 @@ const CHECK_OBJECTS: &[JsonObject] = &[
     },
 ];
 
-const EXPECTATION: &[JsonField] = &[
+const EXPECTATION_FIELDS: &[JsonField] = &[
     ("url", "string", "the URL"),
     ("domain", "string", "its domain, the name of the file in the database"),
     ("path", "string", "its path, with the query"),

@@ -7,7 +7,7 @@ pub(super) const VERB_FIELDS: &[JsonVerb] = &[
     JsonVerb {
         verb: "log",
         objects: &[
-            JsonObject { when: "Without a URL, for each version, newest first", fields: VERSION },
+            JsonObject { when: "Without a URL, for each version, newest first", fields: VERSION_FIELDS },
             JsonObject {
                 when: "With a URL, and in a Crystal project, for each capture, newest first",
                 fields: &[
@@ -214,7 +214,7 @@ pub(super) const VERB_FIELDS: &[JsonVerb] = &[
     JsonVerb {
         verb: "show",
         objects: &[
-            JsonObject { when: "First, the version", fields: VERSION },
+            JsonObject { when: "First, the version", fields: VERSION_FIELDS },
             JsonObject {
                 when: "For each page",
                 fields: &[
@@ -309,7 +309,7 @@ pub(super) const VERB_FIELDS: &[JsonVerb] = &[
     },
 ];
 
-const VERSION: &[JsonField] = &[
+const VERSION_FIELDS: &[JsonField] = &[
     ("id", "string", "the id of the version"),
     ("parent", "string or null", "its parent"),
     ("message", "string", "the message"),

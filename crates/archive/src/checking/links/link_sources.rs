@@ -103,14 +103,23 @@ impl LinkCollection {
             headers.push(name, value);
         }
         self.begin_page(&capture.url);
-        let body = varve_repository::history::open_body_or_removal(history, capture)?;
+        let body = match history.open_body(capture) {
+            Err(error) if error.body_failure().is_some() => {
+                self.add_unreadable();
+                return Ok(());
+            }
+            body => body?,
+        };
         let limits = LinkLimits::default();
-        // A page that cannot be read to its end has the links up to there; `audit` reports it.
-        let _ = extract(kind, &capture.url, &headers, body, limits, &mut |link| {
+        // A page that cannot be read to its end has the links up to there.
+        let read = extract(kind, &capture.url, &headers, body, limits, &mut |link| {
             if is_checked(&link) {
                 self.add_url(&link.target);
             }
         });
+        if read.is_err() {
+            self.add_unreadable();
+        }
         Ok(())
     }
 

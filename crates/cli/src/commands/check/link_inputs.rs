@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use varve_archive::ArchiveError;
 use varve_archive::history::HistoryReader;
-use varve_archive::verbs::check::{AcceptedStatuses, LinkCollection, LinkRules, LinkTextFormat};
+use varve_archive::verbs::check::{
+    AcceptedStatuses, LinkCollection, LinkRules, LinkSourceError, LinkTextFormat,
+};
 use varve_archive::verbs::purge::{AtSign, GroupPattern};
 
 use crate::network_args::absolute_path;
@@ -14,7 +16,7 @@ use crate::printer::{WARNING_STYLE, counted};
 use crate::verb::{Error, Session};
 use crate::{clock, duration};
 
-/// What is read from standard input at most.
+/// Maximum length of standard input.
 const MAX_INPUT_BYTES: u64 = 64 << 20;
 
 /// Which links are checked.
@@ -121,6 +123,12 @@ impl LinkArgs {
         }
         let printer = &mut session.printer;
         printer.say(format_args!("links of {}", counted(links.pages_read(), "page")));
+        if links.unreadable() > 0 {
+            printer.warn(format_args!(
+                "{} cannot be read to the end, so some links are not checked; `varve audit` says more",
+                counted(links.unreadable(), "page")
+            ));
+        }
         if links.without_base() > 0 {
             printer.say(format_args!(
                 "{WARNING_STYLE}note:{WARNING_STYLE:#} {} not checked: `--base-url URL` says of which site they are",
@@ -151,7 +159,10 @@ impl LinkArgs {
 
     fn add_stdin(&self, links: &mut LinkCollection) -> Result<(), Error> {
         let mut text = Vec::new();
-        std::io::stdin().take(MAX_INPUT_BYTES).read_to_end(&mut text).map_err(Error::Input)?;
+        std::io::stdin().take(MAX_INPUT_BYTES + 1).read_to_end(&mut text).map_err(Error::Input)?;
+        if text.len() as u64 > MAX_INPUT_BYTES {
+            return Err(LinkSourceError::TooLong { path: "-".into() }.into());
+        }
         let format = LinkTextFormat::of_text(&text);
         match &self.base_url {
             Some(base) => links.add_text(&text, format, "-", base)?,
