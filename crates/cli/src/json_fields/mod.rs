@@ -10,6 +10,7 @@ mod objects;
 mod permanence;
 mod plans;
 mod projects;
+mod texts;
 
 use std::path::Path;
 
@@ -40,6 +41,7 @@ fn verbs() -> Vec<&'static JsonVerb> {
     let tables = [
         captures::VERB_FIELDS,
         history::VERB_FIELDS,
+        texts::VERB_FIELDS,
         plans::VERB_FIELDS,
         permanence::VERB_FIELDS,
         projects::VERB_FIELDS,
@@ -65,7 +67,7 @@ With `--json`, a verb prints JSON objects on standard output, one per line. A li
   They are printed as they occur, so standard output has only data. Warnings and other messages on standard error are text for people; `--quiet` suppresses them.
 - **Exit codes** are the same as without `--json`: 0 done, 1 done with findings, 2 could not run, 130 stopped, 255 a bug in varve.
 
-In the tables, `a.b` is a field of the object `a`, and `a[]` is an element of the array `a`. A `map` is an object whose names are data. An optional field may be absent.
+In the tables, `a.b` is a field of the object `a`, and `a[]` is an element of the array `a`. A `map` is an object whose names are data, and a `pair` an array of two numbers. An optional field may be absent.
 ";
 
 fn markdown() -> String {
