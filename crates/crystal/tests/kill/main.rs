@@ -83,7 +83,6 @@ fn kill_before(step: usize) -> Watcher {
     })
 }
 
-#[cfg(unix)]
 fn die() {
     let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
     std::thread::park();

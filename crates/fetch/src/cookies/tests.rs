@@ -3,6 +3,7 @@
 use super::*;
 use crate::credentials::Credentials;
 use proptest::prelude::*;
+use varve_core::secret::Secret;
 
 fn response(url: &str, lines: &[&str]) -> Exchange {
     let head: String = lines.iter().map(|line| format!("set-Cookie: {line}\r\n")).collect();
@@ -29,7 +30,7 @@ fn jar(url: &str, lines: &[&str]) -> CookieJar {
 }
 
 fn sent(jar: &CookieJar, url: &str) -> String {
-    jar.header_for(url).map(Secret::into_exposed).unwrap_or_default()
+    sent_cookies(&Credentials::default(), jar, url).map(Secret::into_exposed).unwrap_or_default()
 }
 
 #[test]
