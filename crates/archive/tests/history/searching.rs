@@ -211,7 +211,7 @@ fn dump(index: &dyn varve_core::search_index::SearchIndexRead) -> Vec<String> {
 }
 
 fn scratch() -> tempfile::TempDir {
-    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a folder")
+    varve_testkit::memory_folder()
 }
 
 proptest! {
