@@ -7,20 +7,8 @@ use varve_core::secret::Secret;
 
 fn response(url: &str, lines: &[&str]) -> Exchange {
     let head: String = lines.iter().map(|line| format!("set-Cookie: {line}\r\n")).collect();
-    Exchange {
-        url: url.to_owned(),
-        at: varve_core::Moment::from_seconds(0),
-        request: Vec::new(),
-        cookie: None,
-        response: format!("HTTP/1.1 200 OK\r\n{head}\r\n").into_bytes().into(),
-        interim: 0,
-        ip: None,
-        protocol: Vec::new(),
-        cipher: None,
-        timing: Default::default(),
-        truncated: None,
-        trailers: Vec::new(),
-    }
+    let response = format!("HTTP/1.1 200 OK\r\n{head}\r\n").into_bytes();
+    Exchange::of_response(url.to_owned(), varve_core::Moment::from_seconds(0), response.into())
 }
 
 fn jar(url: &str, lines: &[&str]) -> CookieJar {
