@@ -346,7 +346,9 @@ impl NetworkHints {
 /// The hint for one kind of failure.
 pub(crate) fn hint_for_fetch_error(kind: &str, url: &str) -> Option<String> {
     Some(match kind {
-        "robots" => "`--ignore-robots` captures pages that robots.txt excludes".to_owned(),
+        "robots" => {
+            "`--ignore-robots` captures pages that robots.txt excludes, or that wait for it".to_owned()
+        },
         "guard" => "`--allow-private` allows private addresses for one run; \
                     `allow_private = [\"HOST\", \"10.0.0.0/8\"]` in `varve.toml` allows single ones permanently"
             .to_owned(),

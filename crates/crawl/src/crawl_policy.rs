@@ -78,6 +78,13 @@ impl CrawlPolicy {
         self.scope.follows_links() && self.settings.scope.depth.is_none_or(|most| depth <= most)
     }
 
+    /// Whether links of a response to a request for this reason are not followed because of
+    /// `--depth`.
+    pub(crate) fn is_deepest(&self, reason: FetchReason) -> bool {
+        let (FetchReason::Page { depth } | FetchReason::Frame { depth, .. }) = reason else { return false };
+        self.settings.scope.depth.is_some_and(|most| depth >= most)
+    }
+
     /// The rule by which the plan leaves a URL out, if it does.
     pub(crate) fn plan_rule(&self, reason: FetchReason, url: &RequestUrl) -> Option<SkipRule> {
         let plan = self.plan.as_ref()?;

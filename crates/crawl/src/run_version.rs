@@ -37,7 +37,7 @@ pub struct NewRunVersion {
 /// The version that a run became.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RunVersion {
-    /// The version; `None` if the run captured nothing.
+    /// The version; `None` if the run says nothing about any page.
     pub version: Option<VersionId>,
     /// Its parent.
     pub parent: Option<VersionId>,
@@ -63,11 +63,11 @@ impl RunVersion {
     }
 }
 
-/// Seals a run, makes it a version and points HEAD to it. A run without captures becomes no
-/// version.
+/// Seals a run, makes it a version and points HEAD to it. A run that says nothing about any page
+/// becomes no version.
 pub fn version_of_run(history: &ArchiveHistoryWriter, new: NewRunVersion) -> Result<RunVersion, CrawlError> {
     let summary = seal(history, new.run)?;
-    if summary.captures == 0 {
+    if summary.captures == 0 && new.changes.unreachable.is_empty() {
         return Ok(RunVersion::default());
     }
     let captures = summary.captures + new.changes.pages.len() as u64;

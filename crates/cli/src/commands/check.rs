@@ -483,15 +483,16 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
-/// Prints how much a failure differs from the last good capture, and the command that shows it.
+/// Prints how many lines of a failure differ from the last good capture, and the command that shows
+/// them. A redirect or a fragment may be broken although no line differs.
 fn print_diff_size(
     page: &PageComparison<'_>,
     checked: &CheckedUrl,
     printer: &mut Printer,
 ) -> Result<(), Error> {
+    let lines = page.comparison.and_then(|comparison| comparison.lines_changed(true));
+    let Some((added, removed)) = lines.filter(|(added, removed)| added + removed > 0) else { return Ok(()) };
     let command = show_command(page, checked);
-    let (added, removed) =
-        page.comparison.and_then(|comparison| comparison.lines_changed(true)).unwrap_or_default();
     printer.line(format_args!(
         "{:<11}  {GOOD_STYLE}+{added}{GOOD_STYLE:#} {BAD_STYLE}-{removed}{BAD_STYLE:#} lines: {}",
         "",

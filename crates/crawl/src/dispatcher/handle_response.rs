@@ -15,7 +15,7 @@ use crate::error_chain::error_chain;
 use crate::event::{CapturedPage, CrawlEvent};
 use crate::fetch_reason::FetchReason;
 use crate::links_over_limit::LinksOverLimit;
-use crate::robots::MAX_ROBOTS_REDIRECTS;
+use crate::robots::{MAX_ROBOTS_REDIRECTS, RobotsFailure};
 use crate::seen_urls::Novelty;
 use crate::skip_rule::SkipRule;
 use crate::task::{CrawlTask, FrontierEntry, TaskMode};
@@ -128,6 +128,7 @@ impl CrawlDispatcher<'_> {
     }
 
     fn follow_all(&mut self, links: ResponseLinks, from: &CrawlTask) -> Result<(), CrawlError> {
+        self.reporter.gaps.has_skipped_links |= self.context.policy.is_deepest(from.reason);
         self.report_over_limit(links.over_limit, from);
         if let Some(limit) = links.stopped_at {
             self.reporter.gaps.has_skipped_links = true;
@@ -245,11 +246,26 @@ impl CrawlDispatcher<'_> {
             return self.admit(vec![next]);
         }
         let status = if response.status == 304 { 200 } else { response.status };
+        if Robots::is_unavailable(status) {
+            return self.close_origin(&owner, status);
+        }
         let robots = Robots::from_answer(status, response.robots.as_deref().unwrap_or_default());
         let rules = robots.rules_for(self.context.policy.settings.politeness.product());
         self.push_sitemaps(&owner, robots.sitemaps(task.url.as_str()));
         for waiting in self.hosts.robots_read(owner.authority(), owner.origin(), rules) {
             self.admit_by_robots(waiting)?;
+        }
+        Ok(())
+    }
+
+    /// The server of a `robots.txt` is out of order, so nothing of its origin may be requested. What
+    /// waited for the file could not be reached: the site does not exclude it.
+    fn close_origin(&mut self, owner: &RequestUrl, status: u16) -> Result<(), CrawlError> {
+        let message = format!("`robots.txt` answered {status}, so nothing of the site may be requested");
+        let failure =
+            RobotsFailure { kind: "robots".into(), message: message.as_str().into(), is_postponed: false };
+        for waiting in self.hosts.robots_failed(owner.authority(), owner.origin(), failure) {
+            self.fail(waiting, "robots", &message)?;
         }
         Ok(())
     }

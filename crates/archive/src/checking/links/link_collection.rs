@@ -25,6 +25,8 @@ pub struct LinkCollection {
     files: BTreeMap<PathBuf, LinkUses>,
     without_base: u64,
     unreadable: u64,
+    /// Paths of files below this folder are shown relative to it.
+    shown_from: Option<PathBuf>,
 }
 
 /// The uses of a target.
@@ -73,6 +75,17 @@ impl LinkUses {
 }
 
 impl LinkCollection {
+    /// A collection that shows files below `folder` by their paths from there.
+    pub fn shown_from(folder: PathBuf) -> Self {
+        Self { shown_from: Some(folder), ..Self::default() }
+    }
+
+    /// The name under which a file is shown.
+    pub(super) fn shown_path(&self, path: &Path) -> String {
+        let below = self.shown_from.as_ref().and_then(|folder| path.strip_prefix(folder).ok());
+        below.filter(|below| !below.as_os_str().is_empty()).unwrap_or(path).to_string_lossy().into_owned()
+    }
+
     /// The number of pages that were read.
     pub fn pages_read(&self) -> u64 {
         self.pages.len() as u64

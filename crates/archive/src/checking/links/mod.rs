@@ -33,7 +33,7 @@ pub(crate) fn link_cases<'a>(links: &'a LinkCollection, rules: &'a LinkRules) ->
     }
     for (path, uses) in links.files() {
         let target = Box::new(LocalLink { path, uses, links });
-        cases.push(CheckCase { target, checked: CheckedUrl::new(&path.to_string_lossy()) });
+        cases.push(CheckCase { target, checked: CheckedUrl::new(&links.shown_path(path)) });
     }
     cases
 }

@@ -19,6 +19,9 @@ use crate::{clock, duration};
 /// Maximum length of standard input.
 const MAX_INPUT_BYTES: u64 = 64 << 20;
 
+/// The name under which standard input is shown.
+const STDIN_NAME: &str = "standard input";
+
 /// Which links are checked.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Links")]
@@ -105,7 +108,7 @@ impl LinkArgs {
         history: Option<&HistoryReader>,
         session: &mut Session,
     ) -> Result<LinkCollection, Error> {
-        let mut links = LinkCollection::default();
+        let mut links = LinkCollection::shown_from(absolute_path(Path::new("."))?);
         let SortedInputs { urls, files, has_stdin } = self.sorted();
         if let Some(history) = history.filter(|_| self.needs_archive()) {
             let found = links.add_archive(history, &urls)?;
@@ -165,8 +168,8 @@ impl LinkArgs {
         }
         let format = LinkTextFormat::of_text(&text);
         match &self.base_url {
-            Some(base) => links.add_text(&text, format, "-", base)?,
-            None => links.add_text_without_base(&text, format, "-")?,
+            Some(base) => links.add_text(&text, format, STDIN_NAME, base)?,
+            None => links.add_text_without_base(&text, format, STDIN_NAME)?,
         }
         Ok(())
     }
