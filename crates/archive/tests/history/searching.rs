@@ -123,10 +123,13 @@ fn has_phrase(url: &str, words: &[String], phrase: &[String]) -> bool {
     contains(words) || contains(&words_of(url))
 }
 
+/// URLs of pages, each with the words of its text.
+type PageWordLists = Vec<(String, Vec<String>)>;
+
 /// All texts of all versions: for each version what it captured, and what its state shows.
 struct Naive {
-    captured: Vec<(VersionId, Vec<(String, Vec<String>)>)>,
-    states: Vec<(VersionId, Vec<(String, Vec<String>)>)>,
+    captured: Vec<(VersionId, PageWordLists)>,
+    states: Vec<(VersionId, PageWordLists)>,
 }
 
 impl Naive {
@@ -211,7 +214,7 @@ fn dump(index: &dyn varve_core::search_index::SearchIndexRead) -> Vec<String> {
 }
 
 fn scratch() -> tempfile::TempDir {
-    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a folder")
+    varve_testkit::memory_folder()
 }
 
 proptest! {

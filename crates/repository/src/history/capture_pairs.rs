@@ -17,6 +17,7 @@ use varve_core::headers::Redaction;
 use varve_core::history::{Capture, PageState, Presence};
 use varve_diff::compare::{CaptureSide, CompareOptions, compare_heads};
 
+use super::STATUS_NOT_MODIFIED;
 use super::host_pairing::{HostPair, HostPairing, is_one_host};
 use super::pages_by_key::{PageMatchKey, PagesByKey};
 use super::state_pages::StatePages;
@@ -169,8 +170,7 @@ fn same_but_clocks(base: &Capture, head: &Capture) -> bool {
 /// Whether two captures are equal. Status and headers are not compared if either is a 304 response,
 /// which omits most headers.
 fn same(base: &Capture, head: &Capture) -> bool {
-    const NOT_MODIFIED: u16 = 304;
-    let is_answer = base.status != NOT_MODIFIED && head.status != NOT_MODIFIED;
+    let is_answer = base.status != STATUS_NOT_MODIFIED && head.status != STATUS_NOT_MODIFIED;
     base.body == head.body && (!is_answer || (base.status == head.status && base.headers == head.headers))
 }
 
