@@ -20,12 +20,11 @@ impl LinkScene {
     fn new() -> Self {
         let front = "<a href=/good#here>1</a><a href=/good#nowhere>2</a><a href=/missing>3</a>\
                      <a href=/to-missing>4</a><a href=/loop>5</a><a href=/to-good>6</a><a href=/teapot>7</a>\
-                     <a href=mailto:me@e.org>8</a><img src=/docs/a.png><a href=/docs/>9</a><a href=/docsets>10</a>";
+                     <a href=mailto:me@e.org>8</a><img src=/docs/a.png><a href=/docs/index>9</a><a href=/docsets>10</a>";
         let site = Site::new()
             .page("/", Answer::html(front))
             .page("/good", Answer::html("<p id=here>here</p>"))
-            .page("/docs/", Answer::html("<a href=more>more</a>"))
-            .at("/docs/index/", |_, _| Ok(varve_testkit::web::Then::Close))
+            .page("/docs/index", Answer::html("<a href=more>more</a>"))
             .page("/docsets", Answer::html("<a href=/only-of-docsets>x</a>"))
             .page("/docs/a.png", Answer::of("image/png", "png"))
             .page("/to-good", Answer::redirect(301, "/good"))
@@ -85,7 +84,22 @@ fn links_of_files_are_checked_inside_and_outside_with_their_fragments() {
     );
     scene.file("sub/x.md", "## Part *two*\n[up](../README.md#zzz) <http://h/missing>\n");
     scene.file("p.html", "<a href=/root>1</a><a href=sub/x.md>2</a><a href=http://h/to-good>3</a>");
-    insta::assert_snapshot!(scene.links(&["README.md", "sub", "p.html"], "", 1), @"");
+    insta::assert_snapshot!(scene.links(&["README.md", "sub", "p.html"], "", 1), @"
+    broken       http://h/missing: expected HTTP 2xx; got HTTP 404
+                 linked from README.md, sub/x.md
+    broken       http://h/to-missing: redirects to http://h/missing, which answers HTTP 404
+                 redirects: 302 to /missing, then 404
+                 linked from README.md
+    broken       README.md: no element is named `#zzz`
+                 linked from README.md, sub/x.md
+    broken       gone.md: there is no such file
+                 linked from README.md
+    broken       h.png: there is no such file
+                 linked from README.md
+    broken       sub/x.md: no element is named `#nope`
+                 linked from README.md
+    8 URLs: 2 ok, 0 changed, 6 broken, 0 unreachable, 0 skipped
+    ");
     let quiet = scene.links(&["p.html"], "", 0);
     assert_eq!(quiet, "2 URLs: 2 ok, 0 changed, 0 broken, 0 unreachable, 0 skipped\n");
     let based = scene.links(&["p.html", "--base-url", &scene.web.url("/")], "", 1);
@@ -115,7 +129,7 @@ fn links_of_an_archive_are_checked_with_evidence_and_move_no_head() {
         "{told}"
     );
     assert!(told.contains("             redirects: 302 to /missing, then 404\n"), "{told}");
-    assert!(told.contains("             linked from http://h/docs/\n"), "{told}");
+    assert!(told.contains("             linked from http://h/docs/index\n"), "{told}");
     // No line of these differs from the good response, so there is no diff to offer.
     assert!(!told.contains("+0 -0"), "{told}");
     assert!(!told.contains("mailto") && !told.lines().any(|line| line.starts_with("ok ")), "{told}");
@@ -154,8 +168,20 @@ fn a_redirect_that_ends_badly_is_a_warning_of_the_database_and_broken_with_follo
         assert_eq!(output.status.code(), Some(code), "{}", stderr(&output));
         stdout(&output).replace(&scene.web.url(""), "http://h")
     };
-    insta::assert_snapshot!(check(&["--no-capture"], 0), @"");
-    insta::assert_snapshot!(check(&["--no-capture", "--follow"], 1), @"");
+    insta::assert_snapshot!(check(&["--no-capture"], 0), @"
+    ok           http://h/loop (warning: the redirects go in a circle to `http://h/loop`)
+                 redirects: 302 to /loop
+    ok           http://h/to-missing (warning: redirects to http://h/missing, which answers HTTP 404)
+                 redirects: 302 to /missing, then 404
+    3 URLs: 3 ok, 0 changed, 0 broken, 0 unreachable, 0 skipped, 2 warnings
+    ");
+    insta::assert_snapshot!(check(&["--no-capture", "--follow"], 1), @"
+    broken       http://h/loop: the redirects go in a circle to `http://h/loop`
+                 redirects: 302 to /loop
+    broken       http://h/to-missing: redirects to http://h/missing, which answers HTTP 404
+                 redirects: 302 to /missing, then 404
+    3 URLs: 1 ok, 0 changed, 2 broken, 0 unreachable, 0 skipped
+    ");
     let json = check(&["--no-capture", "--follow", "--json"], 1);
     assert!(json.contains(r#""final_url":"http://h/missing","final_status":404"#), "{json}");
 }

@@ -36,7 +36,9 @@ fn an_outage_is_recorded_and_a_gone_page_is_said_to_be_gone() {
     assert_eq!(scene.run(&words).status.code(), Some(0));
     let diff = String::from_utf8(scene.data(&["diff", "--name-only"])).unwrap();
     assert_eq!(diff, format!("D {page}\n"));
+    let alone = ["capture", &seed, "--allow-private", "--delay", "0"];
+    assert_eq!(scene.run(&alone).status.code(), Some(0));
     let output = scene.run(&["cat", &page, "--at", "HEAD"]);
     assert!(stderr(&output).contains(", where it is gone\n"), "{}", stderr(&output));
-    assert_eq!(scene.data(&["cat", &page, "--at", "HEAD~1"]), b"page a");
+    assert_eq!(scene.data(&["cat", &page, "--at", "HEAD~2"]), b"page a");
 }
