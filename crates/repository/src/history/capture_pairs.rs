@@ -95,8 +95,11 @@ impl CapturePair {
     pub fn change(&self) -> PageChange {
         let is_gone =
             |state: &Option<PageState>| state.as_ref().is_some_and(|state| state.presence == Presence::Gone);
+        // A page that was first asked for when it was not there was never there before.
+        let was_there =
+            |state: &Option<PageState>| state.as_ref().is_some_and(|state| state.capture.is_some());
         match (&self.base, &self.head) {
-            (None, _) if is_gone(&self.states[0]) => PageChange::Back,
+            (None, _) if is_gone(&self.states[0]) && was_there(&self.states[0]) => PageChange::Back,
             (None, _) => PageChange::Added,
             (_, None) if is_gone(&self.states[1]) => PageChange::Gone,
             (_, None) => PageChange::Removed,
