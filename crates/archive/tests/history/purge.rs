@@ -296,32 +296,6 @@ pub(crate) fn capture(root: &Path, number: u128, pages: &[(&str, &[u8])]) -> Ver
     seal_run(root, history, number, records)
 }
 
-/// The child of a removed run adopts pages whose records carry the id of that run.
-#[test]
-fn records_of_a_removed_run_that_its_child_adopts_are_no_unfinished_run() {
-    let root = tempfile::tempdir().expect("a folder");
-    let root = root.path();
-    make(Kind::Archive, root);
-    let response = |body: &str| format!("HTTP/1.1 200 OK\r\n\r\n{body}").into_bytes();
-    let first = capture(root, 1, &[("https://e.org/a", &response("a")), ("https://e.org/b", &response("b"))]);
-    let second = capture(root, 2, &[("https://e.org/b", &response("new"))]);
-    rewrite(root, &Request { versions: vec![first], ..request(&[]) });
-    let look = || {
-        let reader = open_reader(root).expect("opened");
-        let pages = texts(&[("https://e.org/a", "a"), ("https://e.org/b", "new")]);
-        assert_eq!(contents(&reader, second), pages);
-        assert_eq!(reader.catalog().open_runs().expect("read"), []);
-        assert_eq!(reader.unfinished_since().expect("read"), None);
-    };
-    look();
-    for name in ["catalog.db", "HEAD"] {
-        std::fs::remove_file(root.join(name)).expect("removed");
-    }
-    rebuild::rebuild(&ArchivePaths::new(root), opening(), &|_| {}).expect("rebuilt");
-    look();
-    assert_sound(root);
-}
-
 /// For each response, whether the field of the standard or that of varve has the digest of the
 /// payload.
 fn payload_fields(root: &Path) -> Vec<String> {
