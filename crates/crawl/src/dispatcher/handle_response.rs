@@ -22,6 +22,8 @@ use crate::task::{CrawlTask, FrontierEntry, TaskMode};
 use crate::write_job::{StoreResult, StoredAs, StoredResponse, StoredRevision};
 use varve_repository::rows::row_of_receipt;
 
+/// How often redirects may lead back to a URL that has cookies.
+const MAX_COOKIE_RETURNS: u8 = 2;
 /// The first status of an error response.
 const FIRST_ERROR_STATUS: u16 = 400;
 
@@ -136,11 +138,7 @@ impl CrawlDispatcher<'_> {
             self.reporter.event(CrawlEvent::Noted { url: from.url.as_str(), note: &note });
         }
         for link in links.unfollowed {
-            match link.rule {
-                // It was captured, so that it would not be reported at the end.
-                SkipRule::Loop => self.reporter.denied(&link.url, &SkipRule::Loop),
-                _ => self.leave_unfollowed(link),
-            }
+            self.leave_unfollowed(link);
         }
         for link in links.followed {
             self.follow(link, from)?;
@@ -187,7 +185,8 @@ impl CrawlDispatcher<'_> {
             match self.redirect_step(&link, from)? {
                 RedirectStep::Onward => {}
                 RedirectStep::Back => link.is_exact = true,
-                RedirectStep::Loop => {
+                RedirectStep::Again { visits } if self.may_return(&link.url, visits) => link.visits = visits,
+                RedirectStep::Again { .. } => {
                     self.reporter.denied(link.url.as_str(), &SkipRule::Loop);
                     return Ok(());
                 }
@@ -215,22 +214,38 @@ impl CrawlDispatcher<'_> {
 
     /// Whether redirects lead back to where they came from.
     fn redirect_step(&self, link: &DiscoveredLink, from: &CrawlTask) -> Result<RedirectStep, CrawlError> {
-        let identity = link.identity();
-        let mut before = from.no.filter(|_| from.redirects > 0);
-        let mut step = RedirectStep::Onward;
-        for _ in 0..=from.redirects {
+        let (identity, policy) = (link.identity(), self.context.policy);
+        let (mut visits, mut is_back) = (0, false);
+        for url in self.redirects_to(from)? {
+            visits += u8::from(url == link.url.as_str());
+            is_back |= policy.stored_url(&url).is_some_and(|url| url.page().as_str() == identity);
+        }
+        Ok(match visits {
+            0 if is_back => RedirectStep::Back,
+            0 => RedirectStep::Onward,
+            visits => RedirectStep::Again { visits },
+        })
+    }
+
+    /// The URL of a task, and those of the redirects that led to it, the last one first.
+    pub(super) fn redirects_to(&self, task: &CrawlTask) -> Result<Vec<String>, CrawlError> {
+        let mut urls = vec![task.url.to_string()];
+        let mut before = task.no.filter(|_| task.redirects > 0);
+        for distance in 0..=task.redirects {
             let Some(no) = before else { break };
             let Some((url, found_on)) = self.context.frontier.found_on(no)? else { break };
-            if url == link.url.as_str() {
-                return Ok(RedirectStep::Loop);
-            }
-            let page = self.context.policy.stored_url(&url);
-            if page.is_some_and(|url| url.page().as_str() == identity) {
-                step = RedirectStep::Back;
+            if distance > 0 {
+                urls.push(url);
             }
             before = found_on;
         }
-        Ok(step)
+        Ok(urls)
+    }
+
+    /// Whether a URL may be requested again because redirects lead back to it: a site may set a cookie
+    /// and then ask for the same page.
+    fn may_return(&self, url: &RequestUrl, visits: u8) -> bool {
+        visits <= MAX_COOKIE_RETURNS && self.threads.fetchers.cookies.header_for(url.as_str()).is_some()
     }
 
     /// A `robots.txt` came, or does not exist.
@@ -297,6 +312,6 @@ enum RedirectStep {
     Onward,
     /// To another spelling of a page on the way: a site may redirect away and back with a marker.
     Back,
-    /// To a URL that was requested on the way.
-    Loop,
+    /// To a URL that was requested on the way, this number of times.
+    Again { visits: u8 },
 }
