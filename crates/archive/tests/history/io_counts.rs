@@ -110,7 +110,7 @@ fn opening_for_writing_and_one_commit_of_one_changed_page() {
     // The unchanged page is found by its digest: its stored record is opened, measured and verified
     // in two reads. The changed page, its record and the manifest are written together, synced
     // once, and their index entries written together.
-    assert_eq!(disk.take_counts(), "examine 3, open 1, read 2, write 2, sync 1");
+    assert_eq!(disk.take_counts(), "examine 2, open 1, read 2, write 2, sync 1");
 }
 
 /// The disk calls of a commit of a folder of which one file changed.

@@ -496,8 +496,8 @@ impl ArchiveHistoryWriter {
     }
 
     /// Adds the texts of new versions to the search index, after everything else about them is
-    /// durable. The versions are complete without it, so a failure is not theirs: the next writer or
-    /// search tries again, and the search reports it.
+    /// durable. The versions are complete without it, so a failure is not theirs: the next
+    /// capture or search tries again, and the search reports it.
     pub fn update_search_index(&self) {
         let path = self.writer.layout().search_index();
         step("update the search index", &path);
