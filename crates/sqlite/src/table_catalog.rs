@@ -88,6 +88,15 @@ impl<L: TableLayout> TableCatalog<L> {
         self.readers.query(queries)
     }
 
+    /// Sets the size of the page cache of the writer, for a catalog that is filled from the beginning:
+    /// its rows change pages everywhere in the indexes.
+    pub fn set_writer_cache(&self, kibibytes: u32) -> CatalogResult<()> {
+        self.maintain(|connection| {
+            // SQLite takes a negative number as a size.
+            Ok(connection.pragma_update(None, "cache_size", -i64::from(kibibytes))?)
+        })
+    }
+
     /// Runs a query of one statement, which needs no transaction.
     pub fn query_statement<T>(
         &self,

@@ -68,9 +68,9 @@ impl CacheReader {
         }
         let entries_length = place - about_length;
         file.seek(SeekFrom::Start(entries_length))?;
-        let Ok(about) = serde_json::from_reader::<_, AboutCache>((&file).take(about_length)) else {
-            return Ok(None);
-        };
+        let mut about = Vec::new();
+        (&file).take(about_length).read_to_end(&mut about)?;
+        let Ok(about) = serde_json::from_slice::<AboutCache>(&about) else { return Ok(None) };
         if about.format != FORMAT_NUMBER {
             return Ok(None);
         }
