@@ -17,15 +17,21 @@
 //! once, so that other processes can write while a server waits for a page.
 
 mod domain_settings;
+mod host_turns;
+mod live_page;
 mod page_error;
 mod page_service;
 mod past_pages;
+mod read_page;
+mod save_page;
 mod service_options;
+mod url_request;
 
 pub use domain_settings::{DomainQuery, DomainSettingsError};
 pub use page_error::PageError;
 pub use page_service::PageService;
 pub use past_pages::{FieldChange, PageChanges};
+pub use read_page::read_text;
 pub use service_options::{MAX_BATCH_URLS, OpenWriterOptions, PageServiceOptions};
 pub use varve_core::history::{DomainSettings, FetchMethod, StoredDomainSettings};
 pub use varve_extract::{ExtractOptions, ExtractedPage};

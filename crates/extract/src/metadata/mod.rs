@@ -58,7 +58,7 @@ pub struct PublicationDate {
 }
 
 /// How certain a date of publication is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DateConfidence {
     /// Found in the text.
