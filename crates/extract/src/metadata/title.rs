@@ -1,0 +1,116 @@
+//! The title of a page, without the name of the site.
+//!
+//! The heading and the declared titles usually agree but for the name of the site. Where they do
+//! not, the heading is a slogan or the name of the site, and the declared title names the page.
+
+use super::facts::PageFacts;
+use super::linked_data::{ItemKind, LinkedItems};
+use super::region::{Region, region_of};
+use super::text::{MAX_FIELD_BYTES, comparable, field, text_below};
+
+/// Maximum number of headings that are compared with the title.
+const MAX_COMPARED_HEADINGS: usize = 8;
+
+/// Share of the words of a heading that the declared title must have, in percent.
+const MIN_HEADING_AGREEMENT: usize = 60;
+
+/// Separators between the title of a page and the name of its site, in order of strength.
+const SITE_SEPARATORS: [&[&str]; 2] =
+    [&[" | ", " » ", " :: ", " • ", " · ", " ‹ ", " « "], &[" - ", " – ", " — "]];
+
+/// The title of a page.
+pub(super) fn title(
+    facts: &PageFacts<'_>,
+    items: &LinkedItems<'_>,
+    url: &str,
+    site: &[String],
+) -> Option<String> {
+    let social =
+        facts.meta_content(&["og:title", "twitter:title", "citation_title", "dc.title", "dcterms.title"]);
+    let social = social.and_then(field).filter(|title| !is_site(title, site));
+    let document = facts.document_title.as_deref().and_then(field).filter(|title| !is_site(title, site));
+    let headline = items
+        .main(url)
+        .filter(|(kind, _)| *kind != ItemKind::Page)
+        .and_then(|(_, item)| field(items.text(item, &["headline", "name"])?));
+    let headings = headings(facts, site);
+    let declared = [social.as_deref(), document.as_deref(), headline.as_deref()];
+    let agreed = agreed_heading(&headings, declared);
+    agreed
+        .or_else(|| social.as_deref().map(|title| without_site(title, site)))
+        .or_else(|| document.as_deref().map(|title| without_site(title, site)))
+        .or(headline)
+        .or_else(|| headings.into_iter().next())
+        .or_else(|| facts.document_title.as_deref().and_then(field))
+}
+
+/// The headings that may be the title.
+fn headings(facts: &PageFacts<'_>, site: &[String]) -> Vec<String> {
+    facts
+        .headings
+        .iter()
+        .filter(|node| region_of(facts.tree, **node) == Region::Main)
+        .filter_map(|node| field(&text_below(facts.tree, *node, MAX_FIELD_BYTES)))
+        .map(|heading| heading.trim_end_matches(['¶', '#', '§']).trim_end().to_owned())
+        .filter(|heading| !heading.is_empty() && !is_site(heading, site))
+        .take(MAX_COMPARED_HEADINGS)
+        .collect()
+}
+
+/// The heading that agrees best with a declared title, if one agrees.
+fn agreed_heading(headings: &[String], declared: [Option<&str>; 3]) -> Option<String> {
+    let declared: Vec<String> = declared.into_iter().flatten().map(comparable).collect();
+    let agreement = |heading: &String| {
+        let heading = comparable(heading);
+        declared.iter().map(|title| shared_words(&heading, title)).max().unwrap_or(100)
+    };
+    let mut best: Option<(usize, &String)> = None;
+    for heading in headings {
+        let share = agreement(heading);
+        if best.is_none_or(|(most, _)| share > most) {
+            best = Some((share, heading));
+        }
+    }
+    best.filter(|(share, _)| *share >= MIN_HEADING_AGREEMENT).map(|(_, heading)| heading.clone())
+}
+
+/// The share of the words of one text that another has, in percent.
+fn shared_words(text: &str, other: &str) -> usize {
+    let others: std::collections::HashSet<&str> = other.split(' ').collect();
+    let words = text.split(' ').filter(|word| !word.is_empty());
+    let (shared, all) =
+        words.fold((0, 0), |(shared, all), word| (shared + usize::from(others.contains(word)), all + 1));
+    if all == 0 { 0 } else { 100 * shared / all }
+}
+
+/// A declared title without the name of the site before or behind it.
+fn without_site(title: &str, site: &[String]) -> String {
+    for separators in SITE_SEPARATORS {
+        let parts = split_at_any(title, separators);
+        if parts.len() > 1 {
+            let first = if is_site(parts[0], site) { 1 } else { 0 };
+            return parts[first].trim().to_owned();
+        }
+    }
+    title.to_owned()
+}
+
+fn split_at_any<'t>(text: &'t str, separators: &[&str]) -> Vec<&'t str> {
+    let mut parts = Vec::new();
+    let mut rest = text;
+    while let Some((at, separator)) =
+        separators.iter().filter_map(|separator| Some((rest.find(separator)?, separator))).min()
+    {
+        parts.push(&rest[..at]);
+        rest = &rest[at + separator.len()..];
+    }
+    parts.push(rest);
+    parts.retain(|part| !part.trim().is_empty());
+    parts
+}
+
+/// Whether a text is one of the names of the site.
+fn is_site(text: &str, site: &[String]) -> bool {
+    let text = comparable(text);
+    site.iter().any(|name| *name == text || name.replace(' ', "") == text.replace(' ', ""))
+}
