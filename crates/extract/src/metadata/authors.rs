@@ -7,7 +7,7 @@ use super::MetadataInput;
 use super::facts::PageFacts;
 use super::linked_data::{ItemKind, LinkedItems};
 use super::person_name::{names, without_leading_words};
-use super::region::{Region, region_of};
+use super::region::{PageLayout, Region};
 use super::text::{comparable, text_below};
 use varve_page::dom::NodeData;
 
@@ -25,16 +25,15 @@ pub(super) fn authors(
     input: &MetadataInput<'_>,
     facts: &PageFacts<'_>,
     items: &LinkedItems<'_>,
-    _title: Option<&str>,
-    _site: &[String],
+    layout: PageLayout<'_>,
 ) -> Vec<String> {
     let sources: [&dyn Fn() -> Vec<String>; 6] = [
         &|| linked(input, items),
         &|| declared(facts),
-        &|| in_microdata(facts),
-        &|| by_relation(facts),
-        &|| marked(facts),
-        &|| in_text(facts),
+        &|| in_microdata(facts, layout),
+        &|| by_relation(facts, layout),
+        &|| marked(facts, layout),
+        &|| in_text(facts, layout),
     ];
     sources.iter().map(|source| distinct(source())).find(|authors| !authors.is_empty()).unwrap_or_default()
 }
@@ -88,11 +87,11 @@ fn declared(facts: &PageFacts<'_>) -> Vec<String> {
     })
 }
 
-fn in_microdata(facts: &PageFacts<'_>) -> Vec<String> {
+fn in_microdata(facts: &PageFacts<'_>, layout: PageLayout<'_>) -> Vec<String> {
     let mut authors = Vec::new();
     let properties =
         facts.properties.iter().filter(|property| matches!(property.name.as_str(), "author" | "creator"));
-    for property in properties.filter(|property| region_of(facts.tree, property.node) == Region::Main) {
+    for property in properties.filter(|property| layout.region(property.node) == Region::Main) {
         let end = facts.tree.nodes()[property.node].end;
         let inner = facts
             .properties
@@ -112,10 +111,10 @@ fn is_thread_type(item_type: &str) -> bool {
     !matches!(super::linked_data::kind_of_type(item_type), Some(ItemKind::Article | ItemKind::Work))
 }
 
-fn by_relation(facts: &PageFacts<'_>) -> Vec<String> {
+fn by_relation(facts: &PageFacts<'_>, layout: PageLayout<'_>) -> Vec<String> {
     let links = facts.relations.iter().filter(|node| facts.has_relation(**node, "author"));
     links
-        .filter(|node| region_of(facts.tree, **node) == Region::Main)
+        .filter(|node| layout.region(**node) == Region::Main)
         .find_map(|node| {
             let found = byline_names(&text_below(facts.tree, *node, MAX_BYLINE_BYTES));
             (!found.is_empty()).then_some(found)
@@ -123,8 +122,8 @@ fn by_relation(facts: &PageFacts<'_>) -> Vec<String> {
         .unwrap_or_default()
 }
 
-fn marked(facts: &PageFacts<'_>) -> Vec<String> {
-    let marks = facts.author_marks.iter().filter(|node| region_of(facts.tree, **node) == Region::Main);
+fn marked(facts: &PageFacts<'_>, layout: PageLayout<'_>) -> Vec<String> {
+    let marks = facts.author_marks.iter().filter(|node| layout.region(**node) == Region::Main);
     marks
         .filter_map(|node| {
             let text = text_below(facts.tree, *node, MAX_BYLINE_BYTES + 1);
@@ -150,11 +149,11 @@ fn byline_names(text: &str) -> Vec<String> {
 }
 
 /// A line "by …" beside the title.
-fn in_text(facts: &PageFacts<'_>) -> Vec<String> {
-    let Some(title) = facts.headings.first() else { return Vec::new() };
+fn in_text(facts: &PageFacts<'_>, layout: PageLayout<'_>) -> Vec<String> {
+    let Some(title) = layout.title() else { return Vec::new() };
     let nodes = facts.tree.nodes();
     let mut length = 0;
-    for node in &nodes[nodes[*title].end..] {
+    for node in &nodes[nodes[title].end..] {
         let NodeData::Text(text) = &node.data else { continue };
         let text = text.trim();
         if text.is_empty() || matches!(nodes[node.parent].name(), Some("script" | "style" | "noscript")) {

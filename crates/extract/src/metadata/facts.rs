@@ -42,6 +42,8 @@ pub(super) struct PageFacts<'t> {
     pub(super) document_title: Option<String>,
     /// `h1` elements.
     pub(super) headings: Vec<usize>,
+    /// `h2` and `h3` elements.
+    pub(super) subheadings: Vec<usize>,
     /// `time` elements.
     pub(super) times: Vec<usize>,
     /// Properties of microdata and RDFa.
@@ -76,6 +78,7 @@ impl<'t> PageFacts<'t> {
             metas: Vec::new(),
             document_title: None,
             headings: Vec::new(),
+            subheadings: Vec::new(),
             times: Vec::new(),
             properties: Vec::new(),
             author_marks: Vec::new(),
@@ -102,6 +105,7 @@ impl<'t> PageFacts<'t> {
             }
             "script" => self.script(place, node),
             "h1" => push(&mut self.headings, place),
+            "h2" | "h3" => push(&mut self.subheadings, place),
             "time" => push(&mut self.times, place),
             _ => {}
         }

@@ -36,7 +36,7 @@ impl LinkedData {
 
     /// The items, with references between them.
     pub fn items(&self) -> LinkedItems<'_> {
-        let mut items = LinkedItems { main: Vec::new(), named: Vec::new(), website: None };
+        let mut items = LinkedItems { main: Vec::new(), parts: Vec::new(), named: Vec::new(), website: None };
         for document in &self.documents {
             items.collect(document, true);
         }
@@ -65,6 +65,8 @@ pub type LinkedItem = Map<String, Value>;
 pub struct LinkedItems<'d> {
     /// Items that describe the page, with their kinds.
     main: Vec<(ItemKind, &'d LinkedItem)>,
+    /// Items that describe something on the page, which may be all that the page shows.
+    parts: Vec<(ItemKind, &'d LinkedItem)>,
     /// Items with an id.
     named: Vec<(&'d str, &'d LinkedItem)>,
     /// The item for the web site.
@@ -77,12 +79,16 @@ impl<'d> LinkedItems<'d> {
     fn collect(&mut self, value: &'d Value, is_main: bool) {
         match value {
             Value::Array(values) => values.iter().for_each(|value| self.collect(value, is_main)),
-            Value::Object(item) if self.main.len() + self.named.len() < MAX_LINKED_ITEMS => {
+            Value::Object(item)
+                if self.main.len() + self.parts.len() + self.named.len() < MAX_LINKED_ITEMS =>
+            {
                 if let Some(id) = item.get("@id").and_then(Value::as_str).filter(|_| item.len() > 1) {
                     self.named.push((id, item));
                 }
-                if let Some(kind) = kind_of(item).filter(|_| is_main) {
-                    self.main.push((kind, item));
+                match kind_of(item) {
+                    Some(kind) if is_main => self.main.push((kind, item)),
+                    Some(kind) if kind < ItemKind::Page => self.parts.push((kind, item)),
+                    _ => {}
                 }
                 if self.website.is_none() && item.get("@type").and_then(Value::as_str) == Some("WebSite") {
                     self.website = Some(item);
@@ -98,15 +104,14 @@ impl<'d> LinkedItems<'d> {
     /// The item that describes the page best. Of several of its kind, the one with the URL of the
     /// page; if none has it, the only one.
     pub fn main(&self, url: &str) -> Option<(ItemKind, &'d LinkedItem)> {
-        let kind = self.main.iter().map(|(kind, _)| *kind).min()?;
-        let of_kind: Vec<_> = self.main.iter().filter(|(other, _)| *other == kind).collect();
-        let has_url = |item: &LinkedItem| {
-            ["url", "@id", "mainEntityOfPage"]
-                .into_iter()
-                .filter_map(|key| item.get(key))
-                .filter_map(|value| value.as_str().or_else(|| value.get("@id")?.as_str()))
-                .any(|given| is_same_page(given, url))
-        };
+        let kind = self.main.iter().map(|(kind, _)| *kind).min();
+        if kind.is_none_or(|kind| kind == ItemKind::Page)
+            && let Some(part) = self.parts.iter().find(|(_, item)| has_url(item, url))
+        {
+            return Some(*part);
+        }
+        let of_kind: Vec<_> = self.main.iter().filter(|(other, _)| Some(*other) == kind).collect();
+        let has_url = |item: &LinkedItem| has_url(item, url);
         let first = of_kind.iter().find(|(_, item)| has_url(item)).or_else(|| of_kind.first())?;
         (of_kind.len() <= MAX_MAIN_ITEMS || has_url(first.1)).then_some(**first)
     }
@@ -195,6 +200,15 @@ pub(super) fn kind_of_type(name: &str) -> Option<ItemKind> {
         _ if name.ends_with("Page") => Some(ItemKind::Page),
         _ => None,
     }
+}
+
+/// Whether an item says that it is the page with a URL.
+fn has_url(item: &LinkedItem, url: &str) -> bool {
+    ["url", "@id", "mainEntityOfPage"]
+        .into_iter()
+        .filter_map(|key| item.get(key))
+        .filter_map(|value| value.as_str().or_else(|| value.get("@id")?.as_str()))
+        .any(|given| is_same_page(given, url))
 }
 
 fn first_text(value: &Value) -> Option<&str> {

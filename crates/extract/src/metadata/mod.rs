@@ -27,6 +27,7 @@ pub use date::written;
 pub use date::{DateConfidence, PublicationDate};
 
 use facts::PageFacts;
+use region::PageLayout;
 use varve_core::Moment;
 use varve_page::dom::HtmlTree;
 use varve_page::metadata::PageMetadata;
@@ -87,9 +88,10 @@ pub fn read(input: &MetadataInput<'_>) -> ArticleMetadata {
     let names = site::site_names(sitename.as_deref(), hostname.as_deref());
     let title = title::title(&facts, &items, input.requested_url, &names);
     let language = descriptive::language(input, declared.language.as_deref(), &facts, &items, main);
-    let date = date::publication_date(input, &facts, &items, title.as_deref(), language.as_deref());
+    let layout = PageLayout::new(input.tree, title::title_node(&facts, title.as_deref()));
+    let date = date::publication_date(input, &facts, &items, layout, language.as_deref());
     ArticleMetadata {
-        authors: authors::authors(input, &facts, &items, title.as_deref(), &names),
+        authors: authors::authors(input, &facts, &items, layout),
         description: descriptive::description(&facts, &items, main),
         categories: descriptive::categories(&facts, &items, main),
         tags: descriptive::tags(&facts, &items, main),

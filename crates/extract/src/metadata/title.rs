@@ -5,7 +5,7 @@
 
 use super::facts::PageFacts;
 use super::linked_data::{ItemKind, LinkedItems};
-use super::region::{Region, region_of};
+use super::region::{PageLayout, Region};
 use super::text::{MAX_FIELD_BYTES, comparable, field, text_below};
 
 /// Maximum number of headings that are compared with the title.
@@ -44,12 +44,25 @@ pub(super) fn title(
         .or_else(|| facts.document_title.as_deref().and_then(field))
 }
 
+/// The heading with the title; the first one if none has it.
+pub(super) fn title_node(facts: &PageFacts<'_>, title: Option<&str>) -> Option<usize> {
+    let title = comparable(title.unwrap_or_default());
+    let has_title = |node: &&usize| {
+        let heading = comparable(&text_below(facts.tree, **node, MAX_FIELD_BYTES));
+        heading == title || (heading.len() > title.len() && title.contains(' ') && heading.ends_with(&title))
+    };
+    let subheadings = facts.subheadings.iter().take(MAX_COMPARED_HEADINGS);
+    let mut candidates = facts.headings.iter().take(MAX_COMPARED_HEADINGS).chain(subheadings);
+    candidates.find(has_title).or_else(|| facts.headings.first()).copied()
+}
+
 /// The headings that may be the title.
 fn headings(facts: &PageFacts<'_>, site: &[String]) -> Vec<String> {
+    let layout = PageLayout::new(facts.tree, None);
     facts
         .headings
         .iter()
-        .filter(|node| region_of(facts.tree, **node) == Region::Main)
+        .filter(|node| layout.region(**node) == Region::Main)
         .filter_map(|node| field(&text_below(facts.tree, *node, MAX_FIELD_BYTES)))
         .map(|heading| heading.trim_end_matches(['¶', '#', '§']).trim_end().to_owned())
         .filter(|heading| !heading.is_empty() && !is_site(heading, site))

@@ -13,7 +13,7 @@ pub mod written;
 use super::MetadataInput;
 use super::facts::PageFacts;
 use super::linked_data::{ItemKind, LinkedItems};
-use super::region::{Region, region_of};
+use super::region::{PageLayout, Region};
 use chrono::{Datelike, Days, NaiveDate};
 use varve_core::Moment;
 use written::{DayOrder, machine_date};
@@ -82,18 +82,40 @@ pub(super) fn publication_date(
     input: &MetadataInput<'_>,
     facts: &PageFacts<'_>,
     items: &LinkedItems<'_>,
-    title: Option<&str>,
+    layout: PageLayout<'_>,
     language: Option<&str>,
 ) -> Option<PublicationDate> {
     let order = day_order(language, input.requested_url);
     let context = DateContext { order, bounds: DateBounds::until(input.fetched) };
     let found = |confidence| move |day| PublicationDate { day, confidence };
-    structured(input, facts, items, context)
+    if is_home_page(input.requested_url) {
+        return None;
+    }
+    structured(input, facts, items, layout, context)
         .map(found(DateConfidence::Structured))
-        .or_else(|| declared(facts, context).map(found(DateConfidence::Declared)))
+        .or_else(|| declared(facts, &PUBLICATION_METAS, context).map(found(DateConfidence::Declared)))
         .or_else(|| in_url(input, context).map(found(DateConfidence::Url)))
-        .or_else(|| visible::beside_title(facts, title, context))
+        .or_else(|| visible::beside_title(facts, layout, is_thread(input, items), context))
+        .or_else(|| declared(facts, &GENERIC_METAS, context).map(found(DateConfidence::Declared)))
 }
+
+/// Whether a URL is that of a whole site, which is published again and again.
+fn is_home_page(url: &str) -> bool {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let path = rest.split(['?', '#']).next().unwrap_or_default();
+    path.split_once('/').is_none_or(|(_, path)| path.is_empty()) && !rest.contains('?')
+}
+
+/// Whether a page is a thread of posts, whose first post has its date.
+fn is_thread(input: &MetadataInput<'_>, items: &LinkedItems<'_>) -> bool {
+    let url = input.requested_url.to_ascii_lowercase();
+    let is_posting = items.main(input.requested_url).is_some_and(|(kind, _)| kind == ItemKind::Thread);
+    is_posting || THREAD_PARTS.iter().any(|part| url.contains(part))
+}
+
+/// Parts of the URLs of threads.
+const THREAD_PARTS: [&str; 8] =
+    ["forum", "/thread", "/topic/", "viewtopic", "showthread", "/discussion", "/questions/", "/t/"];
 
 fn in_url(input: &MetadataInput<'_>, context: DateContext) -> Option<NaiveDate> {
     in_url::day_in_url(input.requested_url).filter(|day| context.bounds.contain(*day))
@@ -103,6 +125,7 @@ fn structured(
     input: &MetadataInput<'_>,
     facts: &PageFacts<'_>,
     items: &LinkedItems<'_>,
+    layout: PageLayout<'_>,
     context: DateContext,
 ) -> Option<NaiveDate> {
     let keys = ["datePublished", "dateCreated", "uploadDate"];
@@ -114,13 +137,13 @@ fn structured(
             .properties
             .iter()
             .filter(|property| is_published(&property.name))
-            .filter(|property| region_of(facts.tree, property.node) == Region::Main)
+            .filter(|property| layout.region(property.node) == Region::Main)
             .find_map(|property| context.machine(&facts.property_value(property)))
     })
 }
 
 /// Names of `meta` elements with a date of publication, in order of trust.
-const PUBLICATION_METAS: [&str; 32] = [
+const PUBLICATION_METAS: [&str; 26] = [
     "article:published_time",
     "og:article:published_time",
     "article:published",
@@ -131,10 +154,7 @@ const PUBLICATION_METAS: [&str; 32] = [
     "citation_date",
     "dcterms.issued",
     "dc.date.issued",
-    "dcterms.date",
-    "dc.date",
     "dc.date.created",
-    "dcterms.created",
     "parsely-pub-date",
     "sailthru.date",
     "cxenseparse:recs:publishtime",
@@ -142,7 +162,6 @@ const PUBLICATION_METAS: [&str; 32] = [
     "article_date_original",
     "article.published",
     "published_time",
-    "published_at",
     "publish_date",
     "publish-date",
     "publishdate",
@@ -151,14 +170,14 @@ const PUBLICATION_METAS: [&str; 32] = [
     "pub_date",
     "datecreated",
     "originalpublicationdate",
-    "release_date",
-    "date",
 ];
 
-fn declared(facts: &PageFacts<'_>, context: DateContext) -> Option<NaiveDate> {
-    PUBLICATION_METAS
-        .iter()
-        .find_map(|name| facts.meta_contents(name).find_map(|value| context.machine(value)))
+/// Names of `meta` elements with a date that may be another one, in order of trust.
+const GENERIC_METAS: [&str; 6] =
+    ["published_at", "dcterms.date", "dc.date", "dcterms.created", "release_date", "date"];
+
+fn declared(facts: &PageFacts<'_>, names: &[&str], context: DateContext) -> Option<NaiveDate> {
+    names.iter().find_map(|name| facts.meta_contents(name).find_map(|value| context.machine(value)))
 }
 
 /// English is written with the month first where the United States are not excluded.

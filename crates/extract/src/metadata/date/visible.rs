@@ -3,10 +3,11 @@
 use super::written::{WrittenDate, dates};
 use super::{DateConfidence, DateContext, PublicationDate};
 use crate::metadata::facts::PageFacts;
-use crate::metadata::region::{Region, region_of};
-use crate::metadata::text::{comparable, text_below};
+use crate::metadata::region::{PageLayout, Region};
+use crate::metadata::text::text_below;
 use chrono::NaiveDate;
-use varve_page::dom::NodeData;
+use std::ops::Range;
+use varve_page::dom::{NodeData, TreeNode};
 
 /// Maximum length of the text of an element that is a date with its label.
 const MAX_DATE_LINE_BYTES: usize = 160;
@@ -14,93 +15,157 @@ const MAX_DATE_LINE_BYTES: usize = 160;
 /// Maximum length of the text between the title and its date.
 const MAX_TITLE_DISTANCE_BYTES: usize = 1500;
 
-/// The date beside the title.
+/// Maximum length of the text between a date and the title behind it.
+const MAX_DISTANCE_BEFORE_BYTES: usize = 300;
+
+/// The date beside the title. In a thread, that of the first post.
 pub(super) fn beside_title(
     facts: &PageFacts<'_>,
-    title: Option<&str>,
+    layout: PageLayout<'_>,
+    is_thread: bool,
     context: DateContext,
 ) -> Option<PublicationDate> {
-    let start = title_node(facts, title);
-    marked(facts, start, context)
-        .map(|day| PublicationDate { day, confidence: DateConfidence::Marked })
-        .or_else(|| {
-            let day = in_text(facts, start?, context)?;
-            Some(PublicationDate { day, confidence: DateConfidence::Text })
+    let search = DateSearch { facts, layout, is_thread, context };
+    let found = |confidence| move |day| PublicationDate { day, confidence };
+    search
+        .near_marks()
+        .or_else(|| search.only_time())
+        .map(found(DateConfidence::Marked))
+        .or_else(|| search.near_text().or_else(|| search.labelled_text()).map(found(DateConfidence::Text)))
+}
+
+/// Looks for the date that readers see.
+#[derive(Debug, Clone, Copy)]
+struct DateSearch<'f> {
+    facts: &'f PageFacts<'f>,
+    layout: PageLayout<'f>,
+    is_thread: bool,
+    context: DateContext,
+}
+
+impl DateSearch<'_> {
+    /// The date in the first `time` element, or element with a class for dates, near the title.
+    fn near_marks(&self) -> Option<NaiveDate> {
+        let is_near = |node: &usize| self.is_near_title(*node) && self.is_of_page(*node);
+        let times = self.facts.times.iter().copied().filter(is_near);
+        let marks = self.facts.date_marks.iter().copied().filter(is_near);
+        times.map(|node| self.in_time(node)).chain(marks.map(|node| self.in_mark(node))).find_map(|day| day)
+    }
+
+    /// The day of all `time` elements of the page, if they agree.
+    fn only_time(&self) -> Option<NaiveDate> {
+        let times = self.facts.times.iter().copied().filter(|node| self.is_of_page(*node));
+        let mut days = times.filter_map(|node| self.in_time(node));
+        let first = days.next()?;
+        days.all(|day| day == first).then_some(first)
+    }
+
+    /// The first date in the text behind the title, or before it.
+    fn near_text(&self) -> Option<NaiveDate> {
+        let title = self.layout.title()?;
+        let nodes = self.facts.tree.nodes();
+        let behind = self.in_texts(nodes[title].end..nodes.len(), MAX_TITLE_DISTANCE_BYTES);
+        behind.or_else(|| {
+            let mut length = 0;
+            let start = (0..title).rev().find(|place| {
+                length += shown_text(self.facts, &nodes[*place]).map_or(0, str::len);
+                length > MAX_DISTANCE_BEFORE_BYTES
+            });
+            self.in_texts(start.map_or(0, |start| start + 1)..title, MAX_DISTANCE_BEFORE_BYTES)
         })
-}
+    }
 
-/// The heading with the title, else the first.
-fn title_node(facts: &PageFacts<'_>, title: Option<&str>) -> Option<usize> {
-    let title = comparable(title.unwrap_or_default());
-    let has_title = |node: &&usize| comparable(&text_below(facts.tree, **node, 512)) == title;
-    facts.headings.iter().find(has_title).or_else(|| facts.headings.first()).copied()
-}
+    /// The first date that is labelled as that of publication, anywhere.
+    fn labelled_text(&self) -> Option<NaiveDate> {
+        let marks = self.facts.date_marks.iter().copied().filter(|node| self.is_of_page(*node));
+        marks.take(MAX_LABELLED_MARKS).find_map(|node| {
+            let text = text_below(self.facts.tree, node, MAX_DATE_LINE_BYTES + 1);
+            let lower = text.to_lowercase();
+            let is_labelled = PUBLICATION_WORDS.iter().any(|word| lower.contains(word));
+            (is_labelled && text.len() <= MAX_DATE_LINE_BYTES).then(|| publication_in(&text, self.context))?
+        })
+    }
 
-/// The date in the first `time` element, or element with a class for dates, that is near the title.
-fn marked(facts: &PageFacts<'_>, title: Option<usize>, context: DateContext) -> Option<NaiveDate> {
-    let near =
-        |node: &usize| title.is_none_or(|title| distance(facts, title, *node) <= MAX_TITLE_DISTANCE_BYTES);
-    let in_page = |node: &usize| region_of(facts.tree, *node) == Region::Main;
-    let times = facts.times.iter().copied().filter(near).filter(in_page);
-    let in_time = |node: usize| {
-        if is_modification(&label_before(facts, node)) {
+    fn in_time(&self, node: usize) -> Option<NaiveDate> {
+        if is_modification(&label_before(self.facts, node)) {
             return None;
         }
-        let given = facts.tree.nodes()[node].attribute("datetime").and_then(|value| context.machine(value));
-        given.or_else(|| publication_in(&text_below(facts.tree, node, MAX_DATE_LINE_BYTES), context))
-    };
-    times.clone().find_map(in_time).or_else(|| {
-        let marks = facts.date_marks.iter().copied().filter(near).filter(in_page);
-        marks.into_iter().find_map(|node| {
-            let text = text_below(facts.tree, node, MAX_DATE_LINE_BYTES + 1);
-            if text.len() > MAX_DATE_LINE_BYTES || is_modification(&label_before(facts, node)) {
+        let given = self.facts.tree.nodes()[node].attribute("datetime");
+        given.and_then(|value| self.context.machine(value)).or_else(|| self.in_mark(node))
+    }
+
+    fn in_mark(&self, node: usize) -> Option<NaiveDate> {
+        let text = text_below(self.facts.tree, node, MAX_DATE_LINE_BYTES + 1);
+        let is_line = text.len() <= MAX_DATE_LINE_BYTES && !is_modification(&label_before(self.facts, node));
+        is_line.then(|| publication_in(&text, self.context))?
+    }
+
+    /// The first date in texts of the page.
+    fn in_texts(&self, places: Range<usize>, most: usize) -> Option<NaiveDate> {
+        let mut length = 0;
+        let mut label = String::new();
+        for place in places {
+            let Some(text) = shown_text(self.facts, &self.facts.tree.nodes()[place]) else { continue };
+            length += text.len();
+            if length > most {
                 return None;
             }
-            publication_in(&text, context)
+            if text.len() <= MAX_DATE_LINE_BYTES && !is_modification(&label) {
+                let found = publication_in(text, self.context).filter(|_| self.is_of_page(place));
+                if found.is_some() {
+                    return found;
+                }
+            }
+            label = last_words(text);
+        }
+        None
+    }
+
+    /// Whether a node is part of the page, and not of what is around it.
+    fn is_of_page(&self, node: usize) -> bool {
+        match self.layout.region(node) {
+            Region::Main => self.is_thread || !self.layout.is_in_card(node),
+            Region::Comments => self.is_thread,
+            Region::Frame | Region::Related => false,
+        }
+    }
+
+    fn is_near_title(&self, node: usize) -> bool {
+        let Some(title) = self.layout.title() else { return true };
+        let (start, end) = (title.min(node), title.max(node));
+        let mut length = 0;
+        self.facts.tree.nodes()[start..end].iter().all(|node| {
+            length += shown_text(self.facts, node).map_or(0, str::len);
+            length <= MAX_TITLE_DISTANCE_BYTES
         })
-    })
+    }
 }
 
-/// The length of the text between two nodes, up to the maximum distance.
-fn distance(facts: &PageFacts<'_>, left: usize, right: usize) -> usize {
-    let (start, end) = (left.min(right), left.max(right));
-    let mut length = 0;
-    for node in &facts.tree.nodes()[start..end] {
-        if let NodeData::Text(text) = &node.data {
-            length += text.trim().len();
-            if length > MAX_TITLE_DISTANCE_BYTES {
-                break;
-            }
-        }
-    }
-    length
-}
+/// Maximum number of elements that are searched for a label.
+const MAX_LABELLED_MARKS: usize = 256;
 
-/// The first date in the texts behind the title.
-fn in_text(facts: &PageFacts<'_>, title: usize, context: DateContext) -> Option<NaiveDate> {
-    let nodes = facts.tree.nodes();
-    let mut length = 0;
-    let mut label = String::new();
-    for (place, node) in nodes.iter().enumerate().skip(nodes[title].end) {
-        let NodeData::Text(text) = &node.data else { continue };
-        let text = text.trim();
-        let parent = nodes[node.parent].name().unwrap_or_default();
-        if text.is_empty() || matches!(parent, "script" | "style" | "noscript" | "template") {
-            continue;
-        }
-        length += text.len();
-        if length > MAX_TITLE_DISTANCE_BYTES {
-            return None;
-        }
-        if text.len() <= MAX_DATE_LINE_BYTES && region_of(facts.tree, place) == Region::Main {
-            let found = publication_in(text, context).filter(|_| !is_modification(&label));
-            if found.is_some() {
-                return found;
-            }
-        }
-        label = text[text.floor_char_boundary(text.len().saturating_sub(32))..].to_lowercase();
-    }
-    None
+/// Words before a date of publication, in lower case.
+const PUBLICATION_WORDS: [&str; 12] = [
+    "published",
+    "posted on",
+    "posted:",
+    "publié le",
+    "veröffentlicht",
+    "publicado",
+    "pubblicato",
+    "gepubliceerd",
+    "опубликовано",
+    "opublikowano",
+    "发布",
+    "公開",
+];
+
+/// The text of a node that readers see.
+fn shown_text<'t>(facts: &PageFacts<'t>, node: &'t TreeNode) -> Option<&'t str> {
+    let NodeData::Text(text) = &node.data else { return None };
+    let parent = facts.tree.nodes()[node.parent].name().unwrap_or_default();
+    let is_source = matches!(parent, "script" | "style" | "noscript" | "template" | "title");
+    Some(text.trim()).filter(|text| !is_source && !text.is_empty())
 }
 
 /// The text that stands before a node, in lower case: its label, if it has one.
@@ -111,9 +176,16 @@ fn label_before(facts: &PageFacts<'_>, node: usize) -> String {
         NodeData::Text(text) => Some(text.trim()).filter(|text| !text.is_empty()),
         _ => None,
     });
-    let text = text.unwrap_or_default();
-    text[text.floor_char_boundary(text.len().saturating_sub(32))..].to_lowercase()
+    last_words(text.unwrap_or_default())
 }
+
+/// The end of a text, where the label of what follows is, in lower case.
+fn last_words(text: &str) -> String {
+    text[text.floor_char_boundary(text.len().saturating_sub(MAX_LABEL_BYTES))..].to_lowercase()
+}
+
+/// Maximum length of a label.
+const MAX_LABEL_BYTES: usize = 24;
 
 /// The first date of publication in a line of text: a date that is labelled as one of modification
 /// is passed over.
