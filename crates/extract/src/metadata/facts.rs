@@ -170,7 +170,9 @@ impl<'t> PageFacts<'t> {
         }
         for names in ["class", "id", "data-testid"].into_iter().filter_map(|name| node.attribute(name)) {
             let names = &names[..names.floor_char_boundary(MAX_FIELD_BYTES.min(names.len()))];
-            if author.is_match(names) && self.author_marks.last() != Some(&place) {
+            if author.find_iter(names).any(|found| !is_authorising(&names[found.end()..]))
+                && self.author_marks.last() != Some(&place)
+            {
                 push(&mut self.author_marks, place);
             }
             if date.is_match(names) && self.date_marks.last() != Some(&place) {
@@ -205,6 +207,11 @@ impl<'t> PageFacts<'t> {
         let given = self.tree.nodes()[node].attribute("rel").unwrap_or_default();
         given.split_ascii_whitespace().any(|word| word.eq_ignore_ascii_case(relation))
     }
+}
+
+/// Whether a word that begins with "author" goes on as "authorise" or "authority".
+fn is_authorising(rest: &str) -> bool {
+    rest.bytes().next().is_some_and(|letter| letter.eq_ignore_ascii_case(&b'i'))
 }
 
 fn push<T>(list: &mut Vec<T>, entry: T) {

@@ -91,7 +91,7 @@ pub fn read(input: &MetadataInput<'_>) -> ArticleMetadata {
     let layout = PageLayout::new(input.tree, title::title_node(&facts, title.as_deref()));
     let date = date::publication_date(input, &facts, &items, layout, language.as_deref());
     ArticleMetadata {
-        authors: authors::authors(input, &facts, &items, layout),
+        authors: authors::authors(input, &facts, &items, layout, &names),
         description: descriptive::description(&facts, &items, main),
         categories: descriptive::categories(&facts, &items, main),
         tags: descriptive::tags(&facts, &items, main),

@@ -9,7 +9,7 @@ const MAX_NAME_CHARS: usize = 60;
 const MAX_NAME_WORDS: usize = 7;
 
 /// Words before a name, in lower case, longest first.
-const LEADING_WORDS: [&str; 40] = [
+const LEADING_WORDS: [&str; 41] = [
     "words and photos by",
     "article written by",
     "medically reviewed by",
@@ -44,6 +44,7 @@ const LEADING_WORDS: [&str; 40] = [
     "story by",
     "posted on",
     "by:",
+    "via",
     "by",
     "von",
     "par",
@@ -133,7 +134,7 @@ fn name(text: &str) -> Option<String> {
 /// Whether a text ends with an abbreviation, whose period belongs to it.
 fn ends_with_initial(text: &str) -> bool {
     let last = text.rsplit(' ').next().unwrap_or_default();
-    last.ends_with('.') && last.len() <= 4 && text.contains(' ')
+    last.ends_with('.') && last.len() <= 6 && text.contains(' ')
 }
 
 /// Texts that stand where a name should and name nobody, in lower case.

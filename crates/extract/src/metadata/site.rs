@@ -59,3 +59,27 @@ pub(super) fn page_type(facts: &PageFacts<'_>, items: &LinkedItems<'_>, url: &st
         )
     })
 }
+
+/// Whether a URL is that of a whole site, which is published again and again.
+pub(super) fn is_home_page(url: &str) -> bool {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let path = rest.split(['?', '#']).next().unwrap_or_default();
+    path.split_once('/').is_none_or(|(_, path)| path.is_empty()) && !rest.contains('?')
+}
+
+/// Whether a page is a thread of posts, whose first post has its date.
+pub(super) fn is_thread(url: &str, items: &LinkedItems<'_>) -> bool {
+    let is_posting = items.main(url).is_some_and(|(kind, _)| kind == ItemKind::Thread);
+    let url = url.to_ascii_lowercase();
+    is_posting || THREAD_PARTS.iter().any(|part| url.contains(part))
+}
+
+/// Parts of the URLs of threads.
+const THREAD_PARTS: [&str; 7] =
+    ["forum", "/thread", "viewtopic", "showthread", "/discussion", "/questions/", "/t/"];
+
+/// Whether a text is one of the names of the site.
+pub(super) fn is_site(text: &str, site: &[String]) -> bool {
+    let text = comparable(text);
+    site.iter().any(|name| *name == text || name.replace(' ', "") == text.replace(' ', ""))
+}

@@ -38,6 +38,15 @@ pub(super) fn text_below(tree: &HtmlTree, node: usize, most: usize) -> String {
     single_spaced(&text[..text.floor_char_boundary(most.min(text.len()))])
 }
 
+/// The text of a node that readers see, if it is one.
+pub(super) fn shown_text(tree: &HtmlTree, place: usize) -> Option<&str> {
+    let node = &tree.nodes()[place];
+    let NodeData::Text(text) = &node.data else { return None };
+    let parent = tree.nodes()[node.parent].name().unwrap_or_default();
+    let is_source = matches!(parent, "script" | "style" | "noscript" | "template" | "title");
+    Some(text.trim()).filter(|text| !is_source && !text.is_empty())
+}
+
 /// A text with single spaces, without those at its ends and without invisible characters.
 pub(super) fn single_spaced(text: &str) -> String {
     let mut spaced = String::with_capacity(text.len().min(MAX_FIELD_BYTES));

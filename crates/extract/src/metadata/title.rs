@@ -6,6 +6,7 @@
 use super::facts::PageFacts;
 use super::linked_data::{ItemKind, LinkedItems};
 use super::region::{PageLayout, Region};
+use super::site::{is_home_page, is_site};
 use super::text::{MAX_FIELD_BYTES, comparable, field, text_below};
 
 /// Maximum number of headings that are compared with the title.
@@ -13,6 +14,9 @@ const MAX_COMPARED_HEADINGS: usize = 8;
 
 /// Share of the words of a heading that the declared title must have, in percent.
 const MIN_HEADING_AGREEMENT: usize = 60;
+
+/// The same for an article, whose heading is rarely a slogan.
+const MIN_ARTICLE_HEADING_AGREEMENT: usize = 25;
 
 /// Separators between the title of a page and the name of its site, in order of strength.
 const SITE_SEPARATORS: [&[&str]; 2] =
@@ -25,23 +29,43 @@ pub(super) fn title(
     url: &str,
     site: &[String],
 ) -> Option<String> {
-    let social =
-        facts.meta_content(&["og:title", "twitter:title", "citation_title", "dc.title", "dcterms.title"]);
-    let social = social.and_then(field).filter(|title| !is_site(title, site));
-    let document = facts.document_title.as_deref().and_then(field).filter(|title| !is_site(title, site));
+    let names = ["og:title", "twitter:title", "citation_title", "dc.title", "dcterms.title"];
+    // The title of a whole site may be its name.
+    let site = if is_home_page(url) { &[] } else { site };
+    let given = |text: &str| field(text.trim_matches(is_loose)).filter(|title| !is_site(title, site));
+    let social = facts.meta_content(&names).and_then(given);
+    let document = facts.document_title.as_deref().and_then(given);
     let headline = items
         .main(url)
-        .filter(|(kind, _)| *kind != ItemKind::Page)
-        .and_then(|(_, item)| field(items.text(item, &["headline", "name"])?));
+        .filter(|(kind, _)| *kind < ItemKind::Page)
+        .and_then(|(_, item)| given(items.text(item, &["headline", "name"])?));
+    let declared = [social.as_deref().or(document.as_deref()), headline.as_deref()];
     let headings = headings(facts, site);
-    let declared = [social.as_deref(), document.as_deref(), headline.as_deref()];
-    let agreed = agreed_heading(&headings, declared);
-    agreed
+    let is_article = items.main(url).is_some_and(|(kind, _)| kind == ItemKind::Article)
+        || facts.meta_content(&["og:type"]).is_some_and(|kind| kind.eq_ignore_ascii_case("article"));
+    let agreement = if is_article { MIN_ARTICLE_HEADING_AGREEMENT } else { MIN_HEADING_AGREEMENT };
+    agreed_heading(&headings, declared, agreement)
+        .map(|heading| without_label(heading, headline.as_deref()))
         .or_else(|| social.as_deref().map(|title| without_site(title, site)))
         .or_else(|| document.as_deref().map(|title| without_site(title, site)))
-        .or(headline)
+        .or_else(|| headline.clone())
         .or_else(|| headings.into_iter().next())
         .or_else(|| facts.document_title.as_deref().and_then(field))
+}
+
+/// Characters that end a title when the name of the site behind it is missing.
+fn is_loose(letter: char) -> bool {
+    letter.is_whitespace() || matches!(letter, '|' | '»' | '«' | '•' | '·')
+}
+
+/// A heading without the label before it, such as the category of a thread: if it ends with the
+/// headline of linked data, that is the title.
+fn without_label(heading: String, headline: Option<&str>) -> String {
+    let is_labelled = |headline: &&str| {
+        let (whole, end) = (comparable(&heading), comparable(headline));
+        whole.len() > end.len() && !end.is_empty() && whole.ends_with(&format!(" {end}"))
+    };
+    headline.filter(is_labelled).map_or_else(|| heading.clone(), str::to_owned)
 }
 
 /// The heading with the title; the first one if none has it.
@@ -71,7 +95,7 @@ fn headings(facts: &PageFacts<'_>, site: &[String]) -> Vec<String> {
 }
 
 /// The heading that agrees best with a declared title, if one agrees.
-fn agreed_heading(headings: &[String], declared: [Option<&str>; 3]) -> Option<String> {
+fn agreed_heading(headings: &[String], declared: [Option<&str>; 2], least: usize) -> Option<String> {
     let declared: Vec<String> = declared.into_iter().flatten().map(comparable).collect();
     let agreement = |heading: &String| {
         let heading = comparable(heading);
@@ -84,7 +108,7 @@ fn agreed_heading(headings: &[String], declared: [Option<&str>; 3]) -> Option<St
             best = Some((share, heading));
         }
     }
-    best.filter(|(share, _)| *share >= MIN_HEADING_AGREEMENT).map(|(_, heading)| heading.clone())
+    best.filter(|(share, _)| *share >= least).map(|(_, heading)| heading.clone())
 }
 
 /// The share of the words of one text that another has, in percent.
@@ -96,13 +120,15 @@ fn shared_words(text: &str, other: &str) -> usize {
     if all == 0 { 0 } else { 100 * shared / all }
 }
 
-/// A declared title without the name of the site before or behind it.
+/// A declared title without the name of the site before or behind it. What stands behind a strong
+/// separator goes in any case.
 fn without_site(title: &str, site: &[String]) -> String {
+    let mut title = title;
     for separators in SITE_SEPARATORS {
         let parts = split_at_any(title, separators);
         if parts.len() > 1 {
-            let first = if is_site(parts[0], site) { 1 } else { 0 };
-            return parts[first].trim().to_owned();
+            let first = usize::from(is_site(parts[0], site));
+            title = parts[first].trim();
         }
     }
     title.to_owned()
@@ -120,10 +146,4 @@ fn split_at_any<'t>(text: &'t str, separators: &[&str]) -> Vec<&'t str> {
     parts.push(rest);
     parts.retain(|part| !part.trim().is_empty());
     parts
-}
-
-/// Whether a text is one of the names of the site.
-fn is_site(text: &str, site: &[String]) -> bool {
-    let text = comparable(text);
-    site.iter().any(|name| *name == text || name.replace(' ', "") == text.replace(' ', ""))
 }

@@ -118,7 +118,7 @@ fn plain(text: &str) -> String {
             letter => letter,
         })
         .collect();
-    text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")
+    text.to_lowercase().replace("--", "-").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The names in the text of the corpus, or in the list that was read.
@@ -133,8 +133,11 @@ fn author_set(text: &str) -> BTreeSet<String> {
 
 fn compare(page: &CorpusPage, found: &ArticleMetadata, scores: &mut Scores, misses: Option<&str>) {
     let show = |what: &str, expected: &str, found: String| {
-        if misses == Some(what) {
-            println!("{} {} {}\n    known {expected}\n    found {found}", page.id, page.kind, page.url);
+        if misses == Some(what) || misses == Some("all") {
+            println!(
+                "{what} {} {} {}\n    known {expected}\n    found {found}",
+                page.id, page.kind, page.url
+            );
         }
     };
     let title = found.title.clone().unwrap_or_default();

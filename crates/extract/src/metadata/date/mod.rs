@@ -14,6 +14,7 @@ use super::MetadataInput;
 use super::facts::PageFacts;
 use super::linked_data::{ItemKind, LinkedItems};
 use super::region::{PageLayout, Region};
+use super::site::{is_home_page, is_thread};
 use chrono::{Datelike, Days, NaiveDate};
 use varve_core::Moment;
 use written::{DayOrder, machine_date};
@@ -95,27 +96,9 @@ pub(super) fn publication_date(
         .map(found(DateConfidence::Structured))
         .or_else(|| declared(facts, &PUBLICATION_METAS, context).map(found(DateConfidence::Declared)))
         .or_else(|| in_url(input, context).map(found(DateConfidence::Url)))
-        .or_else(|| visible::beside_title(facts, layout, is_thread(input, items), context))
+        .or_else(|| visible::beside_title(facts, layout, is_thread(input.requested_url, items), context))
         .or_else(|| declared(facts, &GENERIC_METAS, context).map(found(DateConfidence::Declared)))
 }
-
-/// Whether a URL is that of a whole site, which is published again and again.
-fn is_home_page(url: &str) -> bool {
-    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let path = rest.split(['?', '#']).next().unwrap_or_default();
-    path.split_once('/').is_none_or(|(_, path)| path.is_empty()) && !rest.contains('?')
-}
-
-/// Whether a page is a thread of posts, whose first post has its date.
-fn is_thread(input: &MetadataInput<'_>, items: &LinkedItems<'_>) -> bool {
-    let url = input.requested_url.to_ascii_lowercase();
-    let is_posting = items.main(input.requested_url).is_some_and(|(kind, _)| kind == ItemKind::Thread);
-    is_posting || THREAD_PARTS.iter().any(|part| url.contains(part))
-}
-
-/// Parts of the URLs of threads.
-const THREAD_PARTS: [&str; 8] =
-    ["forum", "/thread", "/topic/", "viewtopic", "showthread", "/discussion", "/questions/", "/t/"];
 
 fn in_url(input: &MetadataInput<'_>, context: DateContext) -> Option<NaiveDate> {
     in_url::day_in_url(input.requested_url).filter(|day| context.bounds.contain(*day))

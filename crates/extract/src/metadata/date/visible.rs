@@ -4,10 +4,10 @@ use super::written::{WrittenDate, dates};
 use super::{DateConfidence, DateContext, PublicationDate};
 use crate::metadata::facts::PageFacts;
 use crate::metadata::region::{PageLayout, Region};
-use crate::metadata::text::text_below;
+use crate::metadata::text::{shown_text, text_below};
 use chrono::NaiveDate;
 use std::ops::Range;
-use varve_page::dom::{NodeData, TreeNode};
+use varve_page::dom::NodeData;
 
 /// Maximum length of the text of an element that is a date with its label.
 const MAX_DATE_LINE_BYTES: usize = 160;
@@ -68,7 +68,7 @@ impl DateSearch<'_> {
         behind.or_else(|| {
             let mut length = 0;
             let start = (0..title).rev().find(|place| {
-                length += shown_text(self.facts, &nodes[*place]).map_or(0, str::len);
+                length += shown_text(self.facts.tree, *place).map_or(0, str::len);
                 length > MAX_DISTANCE_BEFORE_BYTES
             });
             self.in_texts(start.map_or(0, |start| start + 1)..title, MAX_DISTANCE_BEFORE_BYTES)
@@ -105,7 +105,7 @@ impl DateSearch<'_> {
         let mut length = 0;
         let mut label = String::new();
         for place in places {
-            let Some(text) = shown_text(self.facts, &self.facts.tree.nodes()[place]) else { continue };
+            let Some(text) = shown_text(self.facts.tree, place) else { continue };
             length += text.len();
             if length > most {
                 return None;
@@ -134,8 +134,8 @@ impl DateSearch<'_> {
         let Some(title) = self.layout.title() else { return true };
         let (start, end) = (title.min(node), title.max(node));
         let mut length = 0;
-        self.facts.tree.nodes()[start..end].iter().all(|node| {
-            length += shown_text(self.facts, node).map_or(0, str::len);
+        (start..end).all(|place| {
+            length += shown_text(self.facts.tree, place).map_or(0, str::len);
             length <= MAX_TITLE_DISTANCE_BYTES
         })
     }
@@ -159,14 +159,6 @@ const PUBLICATION_WORDS: [&str; 12] = [
     "发布",
     "公開",
 ];
-
-/// The text of a node that readers see.
-fn shown_text<'t>(facts: &PageFacts<'t>, node: &'t TreeNode) -> Option<&'t str> {
-    let NodeData::Text(text) = &node.data else { return None };
-    let parent = facts.tree.nodes()[node.parent].name().unwrap_or_default();
-    let is_source = matches!(parent, "script" | "style" | "noscript" | "template" | "title");
-    Some(text.trim()).filter(|text| !is_source && !text.is_empty())
-}
 
 /// The text that stands before a node, in lower case: its label, if it has one.
 fn label_before(facts: &PageFacts<'_>, node: usize) -> String {
