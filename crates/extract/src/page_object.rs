@@ -169,7 +169,7 @@ mod tests {
             sitename: some("s"),
             authors: vec!["a".to_owned()],
             date: NaiveDate::from_ymd_opt(2023, 12, 1)
-                .map(|day| PublicationDate { day, confidence: DateConfidence::High }),
+                .map(|day| PublicationDate { day, confidence: DateConfidence::Structured }),
             categories: vec!["c".to_owned()],
             tags: vec!["g".to_owned()],
             language: some("en"),
@@ -179,7 +179,7 @@ mod tests {
             id: some("1"),
             fingerprint: some("f"),
             content_text: some("text"),
-            date_confidence: Some(DateConfidence::High),
+            date_confidence: Some(DateConfidence::Structured),
             content_html: some("<p>text</p>"),
             content_markdown: some("text"),
         };
