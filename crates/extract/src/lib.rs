@@ -9,10 +9,12 @@
 //! ([`varve_page::dom::TreeLimits`]); all that follows takes time and memory in proportion to the
 //! tree, and nothing recurses.
 
+mod content;
 mod content_type;
 mod extraction;
 pub mod metadata;
 mod page_object;
+pub mod training;
 
 pub use content_type::ContentType;
 pub use extraction::{ExtractError, ExtractOptions, Extraction, PageInput, extract};

@@ -141,7 +141,7 @@ fn day_of<'de, D: Deserializer<'de>>(from: D) -> Result<Option<PublicationDate>,
     let Some(text) = Option::<String>::deserialize(from)? else { return Ok(None) };
     let day = text.split('T').next().unwrap_or_default();
     let day = day.parse::<NaiveDate>().map_err(D::Error::custom)?;
-    Ok(Some(PublicationDate { day, confidence: DateConfidence::Low }))
+    Ok(Some(PublicationDate { day, confidence: DateConfidence::Text }))
 }
 
 #[cfg(test)]
@@ -170,7 +170,7 @@ mod tests {
             sitename: some("s"),
             authors: vec!["a".to_owned()],
             date: NaiveDate::from_ymd_opt(2023, 12, 1)
-                .map(|day| PublicationDate { day, confidence: DateConfidence::High }),
+                .map(|day| PublicationDate { day, confidence: DateConfidence::Structured }),
             categories: vec!["c".to_owned()],
             tags: vec!["g".to_owned()],
             language: some("en"),
@@ -180,7 +180,7 @@ mod tests {
             id: some("1"),
             fingerprint: some("f"),
             content_text: some("text"),
-            date_confidence: Some(DateConfidence::High),
+            date_confidence: Some(DateConfidence::Structured),
             content_html: some("<p>text</p>"),
             content_markdown: some("text"),
         };

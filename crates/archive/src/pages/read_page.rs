@@ -14,8 +14,8 @@ use varve_wire::DecodeLimits;
 
 use super::PageError;
 use super::live_page::LivePage;
-use super::url_request::site_of;
 use crate::error::ArchiveError;
+use crate::verbs::canonical_lookup::site_of;
 
 /// Maximum number of bytes of a body that are read.
 const MAX_BODY_BYTES: u64 = 32 << 20;

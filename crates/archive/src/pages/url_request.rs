@@ -2,7 +2,7 @@
 
 use varve_core::history::KeyedUrl;
 use varve_core::secret::ShownUrl;
-use varve_core::url::{RequestUrl, clean, request_url};
+use varve_core::url::{clean, request_url};
 
 use super::PageError;
 
@@ -31,13 +31,6 @@ impl UrlRequest {
     }
 }
 
-/// The host of a URL without port, user information and the label `www`, in lower case.
-pub(super) fn site_of(url: &str) -> Option<String> {
-    let url = RequestUrl::parse(url)?;
-    let host = url.page().host().to_owned();
-    Some(host.strip_prefix("www.").map(str::to_owned).unwrap_or(host))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -52,12 +45,5 @@ mod tests {
         }
         let secret = UrlRequest::parse("https://me:sesame@h/").unwrap_err();
         assert!(matches!(secret, PageError::UserInfo(_)) && !format!("{secret:?}").contains("sesame"));
-    }
-
-    #[test]
-    fn a_site_has_no_www() {
-        assert_eq!(site_of("https://www.Example.com:8080/a").as_deref(), Some("example.com"));
-        assert_eq!(site_of("http://m.example.com/").as_deref(), Some("m.example.com"));
-        assert_eq!(site_of("mailto:a@h"), None);
     }
 }
