@@ -14,6 +14,7 @@ use varve_archive::verbs::doctor::DoctorError;
 use varve_archive::verbs::urls::add::AddError;
 use varve_archive::{ArchiveError, CrawlError, LockError, RepositoryError};
 use varve_serve::ServeError;
+use varve_serve::token::SigningKeyError;
 
 use crate::input::{IdLineError, InputPosition, UrlArgumentError};
 
@@ -80,6 +81,12 @@ pub(crate) enum Error {
         /// The address to listen on.
         address: SocketAddr,
     },
+    /// The signing key cannot be used.
+    #[error(transparent)]
+    SigningKey(SigningKeyError),
+    /// There is no signing key.
+    #[error("there is no signing key")]
+    NoSigningKey,
     /// A WARC or ARC file cannot be examined or repaired.
     #[error(transparent)]
     Doctor(#[from] DoctorError),
