@@ -137,6 +137,13 @@ pub enum TokenError {
     IssuedLater,
 }
 
+impl TokenError {
+    /// Whether the token may not be from the holder of the key; otherwise only a claim is wrong.
+    pub fn concerns_signature(self) -> bool {
+        matches!(self, Self::Malformed | Self::Algorithm | Self::Signature)
+    }
+}
+
 impl TokenClaims {
     /// Claims for a new token, issued at `now`.
     pub fn new(subject: &str, audience: &str, now: i64, expires: i64) -> Self {

@@ -151,7 +151,7 @@ impl ShowTokenArgs {
         if self.json {
             session.printer.json(&json!({
                 "valid": failure.is_none(),
-                "signature_verified": key.is_some() && !matches!(failure, Some(TokenError::Signature | TokenError::Algorithm | TokenError::Malformed)),
+                "signature_verified": key.is_some() && !failure.is_some_and(TokenError::concerns_signature),
                 "problem": failure.map(|failure| failure.to_string()),
                 "claims": claims.as_ref().ok().map(TokenClaims::to_json),
             }))?;
