@@ -16,4 +16,5 @@ mod page_object;
 
 pub use content_type::ContentType;
 pub use extraction::{ExtractError, ExtractOptions, Extraction, PageInput, extract};
-pub use page_object::{ExtractedPage, FetchMethod};
+pub use page_object::ExtractedPage;
+pub use varve_core::history::FetchMethod;

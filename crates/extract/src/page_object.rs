@@ -6,19 +6,7 @@
 use crate::metadata::{ArticleMetadata, DateConfidence, PublicationDate};
 use serde::{Serialize, Serializer};
 use varve_core::Moment;
-
-/// How a page was fetched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FetchMethod {
-    /// Not known.
-    #[default]
-    Unspecified,
-    /// With the HTTP client.
-    Direct,
-    /// With a browser.
-    ChromiumHeadless,
-}
+use varve_core::history::FetchMethod;
 
 /// A page as an API answers it. [`crate::extract`] fills in what the body says; the caller adds how
 /// and when it was fetched.

@@ -2,8 +2,8 @@
 
 use crate::history::{
     Capture, CaptureFilter, KeyedUrl, ListCursor, PageAbsence, PageState, StateCounts, StoredCheck,
-    StoredDiff, StoredDiffInfo, StoredDomainSettings, StoredExtraction, StoredScore, StoredVerdict, TimeOrder,
-    VersionFilter, VersionInfo, VersionTag,
+    StoredDiff, StoredDiffInfo, StoredDomainSettings, StoredExtraction, StoredScore, StoredVerdict,
+    TimeOrder, VersionFilter, VersionInfo, VersionTag,
 };
 use crate::{BodyId, CheckId, Moment, RecordId, RunId, VersionId};
 

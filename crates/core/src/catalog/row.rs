@@ -2,8 +2,8 @@
 
 use crate::fact::{Tombstone, TombstoneKind};
 use crate::history::{
-    Capture, KeyedUrl, PageAbsence, StoredCheck, StoredDiff, StoredDomainSettings, StoredExtraction, StoredScore,
-    StoredVerdict, Version,
+    Capture, KeyedUrl, PageAbsence, StoredCheck, StoredDiff, StoredDomainSettings, StoredExtraction,
+    StoredScore, StoredVerdict, Version,
 };
 use crate::{Moment, RecordId, RunId, VersionId};
 
