@@ -37,7 +37,7 @@ impl RequestParts for Parts {
 }
 
 /// The decoded values of a name in a form or a query, in order.
-pub(crate) fn form_values<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = String> + 'a {
+pub(crate) fn form_values(text: &str, name: &str) -> impl Iterator<Item = String> {
     text.split('&').filter_map(move |pair| {
         let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
         (decode(key) == name).then(|| decode(value))

@@ -129,7 +129,11 @@ fn check_url(url: &str) -> Result<String, ApiError> {
     Ok(Reference::parse(url).map_err(invalid)?.scheme().into_owned())
 }
 
+/// Parses an object. An array is not one, though its elements could stand for fields.
 fn parse_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
+    if !body.trim_ascii_start().starts_with(b"{") {
+        return Err(ApiError::bad_request("Invalid JSON: expected an object"));
+    }
     serde_json::from_slice(body).map_err(|error| ApiError::bad_request(format!("Invalid JSON: {error}")))
 }
 
