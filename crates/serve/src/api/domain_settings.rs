@@ -10,7 +10,7 @@ use http::request::Parts;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
-use varve_archive::pages::{DomainQuery, DomainSettings, FetchMethod, PageError, StoredDomainSettings};
+use varve_archive::pages::{DomainQuery, DomainSettings, FetchMethod, StoredDomainSettings};
 
 use super::error::ApiError;
 use super::request_input::{read_settings, wants_pretty};
