@@ -55,12 +55,16 @@ pub(super) async fn feed(
     answered.await?
 }
 
-/// The response with all elements. They become JSON while the client reads them.
+/// The response with all elements; `urls` are those that the client named, in order. They become JSON while the client reads them.
 fn array(request: &Parts, urls: Vec<String>, results: PageResults, is_pretty: bool) -> Response {
     let mut urls = urls.into_iter();
     let pages = results.into_iter().map(move |result| {
-        let url = urls.next().unwrap_or_default();
-        let page = result.unwrap_or_else(|error| error.into_page(&url));
+        let url = urls.next();
+        let page = result.unwrap_or_else(|error| {
+            let page = error.into_page(url.as_deref().unwrap_or_default());
+            // The items of a feed are not named by the client.
+            ExtractedPage { original_url: url, ..page }
+        });
         serde_json::to_value(page).map_err(io::Error::other)
     });
     let chunks = json_output::array_chunks(pages, is_pretty);

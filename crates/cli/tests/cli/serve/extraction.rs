@@ -80,16 +80,6 @@ fn a_client_extracts_pages_that_become_captures() {
 }
 
 #[test]
-fn a_time_to_live_of_nothing_fetches_each_time() {
-    let (place, web) = (archive(), web());
-    let served = Served::start_with(&place.path("museum"), &["--allow-private", "--ttl", "0s"]);
-    for _ in 0..2 {
-        assert_eq!(call(&served, "GET", &format!("/extract?url={}", web.url("/a")), &Value::Null).status, 200);
-    }
-    assert_eq!(web.count("/a"), 2);
-}
-
-#[test]
 fn with_a_signing_key_clients_need_a_token() {
     let (place, web) = (archive(), web());
     let key = stdout(&varve().args(["token", "make-key"]).output().unwrap());
