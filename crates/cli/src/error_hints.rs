@@ -65,6 +65,9 @@ fn hint(failure: &Error) -> Option<&'static str> {
         Error::Archive(failure) => archive_hint(failure),
         Error::Reachable { .. } =>
             "anyone who can connect can read the whole archive; to allow that, give `--allow-remote`, and the name of the server with `--host`",
+        Error::SigningKey(_) => "`varve token make-key` makes one",
+        Error::NoSigningKey =>
+            "name one with VARVE_SIGNING_KEY, `--signing-key-file` or `--signing-key`; `varve token make-key` makes one",
         Error::Serve(ServeError::Listen { source, .. }) if source.kind() == io::ErrorKind::AddrInUse =>
             "another program listens there; choose another port, or 0 for any free port",
         Error::ReadOnlyAsked { .. } => "nothing was changed; to write, leave out `--readonly`",

@@ -36,9 +36,11 @@ mod score;
 mod search;
 mod serve;
 mod show;
+mod signing_key;
 mod store;
 mod stow;
 mod tag;
+mod token;
 mod train;
 mod urls;
 
@@ -114,6 +116,7 @@ pub(crate) const VERB_GROUPS: &[VerbGroup] = &[
         verbs: &[
             verb::<explain::ExplainArgs>("explain"),
             verb::<key::KeyArgs>("key"),
+            verb::<token::TokenArgs>("token"),
             verb::<help::HelpArgs>("help"),
             verb::<completions::CompletionsArgs>("completions"),
             verb::<man::ManArgs>("man"),

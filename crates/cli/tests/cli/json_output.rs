@@ -272,6 +272,10 @@ fn objects_and_permanence(runner: &mut JsonRunner, web: &Web) {
     runner.check("explain", &["explain", "HTTP://a.example/?b=1&a=2#c"]);
     let key = runner.check("key", &["key", "http://a.example/"]);
     assert!(key[0]["key"].as_str().unwrap().parse::<u64>().unwrap() > MAX_EXACT_INTEGER);
+    let key = runner.check("token make-key", &["token", "make-key"])[0]["key"].as_str().unwrap().to_owned();
+    let token = runner.check("token issue", &["token", "issue", "--sub", "ada", "--signing-key", &key]);
+    let token = token[0]["token"].as_str().unwrap().to_owned();
+    runner.check("token show", &["token", "show", &token, "--signing-key", &key]);
     runner.check("audit", &["-C", "m", "audit"]);
     runner.check("rebuild", &["-C", "m", "rebuild"]);
     runner.check("housekeeping", &["-C", "m", "housekeeping"]);
