@@ -13,7 +13,7 @@ use varve_core::history::{
     DomainSettings, FetchMethod, KeyedUrl, ListCursor, StoredDomainSettings, StoredExtraction,
 };
 use varve_crawl::{CrawlError, NetworkOptions, RunDescription};
-use varve_extract::ExtractedPage;
+use varve_extract::{ExtractOptions, ExtractedPage};
 use varve_file::TemporaryFolder;
 use varve_repository::RepositoryError;
 use varve_repository::history::{ArchiveHistoryReader, HistoryReader};
@@ -26,6 +26,7 @@ use super::save_page::{PageSaver, PageToSave, save_pages};
 use super::url_request::UrlRequest;
 use super::{DomainQuery, MAX_BATCH_URLS, PageChanges, PageError, PageServiceOptions, past_pages};
 use crate::error::ArchiveError;
+use crate::verbs::cat::CaptureSelector;
 
 /// Number of settings that are read at once.
 const DOMAINS_PER_QUERY: usize = 1_000;
@@ -74,11 +75,14 @@ impl PageService {
     /// `original_url` of the answer is `url`.
     pub fn fetch(&self, url: &str, method: FetchMethod) -> Result<ExtractedPage, PageError> {
         let request = UrlRequest::parse(url)?;
-        if let Some(page) = self.saved(&request, method)? {
-            return Ok(page);
-        }
-        let mut answers = self.fetch_all(std::slice::from_ref(&request), method)?;
-        answers.pop().expect("each request has an answer")
+        let page = match self.saved(&request, method)? {
+            Some(page) => page,
+            None => {
+                let mut answers = self.fetch_all(std::slice::from_ref(&request), method)?;
+                answers.pop().expect("each request has an answer")?
+            }
+        };
+        self.with_wanted_content(page)
     }
 
     /// The extractions of several pages, in the order of `urls`. Pages that must be fetched are
@@ -115,19 +119,26 @@ impl PageService {
                         fetched[number] = answer.as_ref().ok().cloned().map(Ok);
                         Some(answer.map(|page| with_original(page, &urls[place])))
                     }
-                    // An error is given once; the same URL again says no more.
+                    // An error cannot be repeated: the same URL is requested again.
                     None => Some(self.fetch(&urls[place], FetchMethod::Direct)),
                 };
             }
         }
-        Ok(answers.into_iter().map(|answer| answer.expect("each URL has an answer")).collect())
+        let answers = answers.into_iter().map(|answer| answer.expect("each URL has an answer"));
+        Ok(answers.map(|answer| answer.and_then(|page| self.with_wanted_content(page))).collect())
     }
 
     /// The extractions of the pages that the items of a feed link to, in the order of the feed. The
     /// feed itself is captured as well.
     pub fn feed(&self, url: &str) -> Result<Vec<PageResult>, PageError> {
         let request = UrlRequest::parse(url)?;
-        todo!("{request:?}")
+        self.saver.require_writable()?;
+        let mut live = self.fetch_live(std::slice::from_ref(&request), FetchMethod::Direct)?;
+        let live = live.pop().expect("each request has an answer")?;
+        let page = PageToSave { request: &request, live: &live, read: None, ttl: Duration::ZERO };
+        self.save(std::slice::from_ref(&page))?;
+        let links = read_page::feed_links(&live)?;
+        if links.is_empty() { Ok(Vec::new()) } else { self.batch(&links) }
     }
 
     /// What a page said at an instant, from its newest capture until then. Nothing is fetched or saved.
@@ -241,10 +252,14 @@ impl PageService {
             return Err(PageError::HeadlessDisabled(requests[0].cleaned.url.clone()));
         }
         let live = self.fetch_live(requests, method)?;
-        let read = |live: &Result<LivePage, PageError>| {
-            live.as_ref().ok().map(|live| read_page::of_live_page(live, &self.options.extract))
+        let (now, content) = (self.saver.now(), self.saved_content());
+        let read = |live: &LivePage| {
+            let mut read = read_page::of_live_page(live, &content)?;
+            read.page.fetch_time = now.map(|now| Moment::from_seconds(now.seconds()));
+            Ok(read)
         };
-        let read: Vec<Option<Result<ReadPage, PageError>>> = live.iter().map(read).collect();
+        let read: Vec<Option<Result<ReadPage, PageError>>> =
+            live.iter().map(|live| live.as_ref().ok().map(read)).collect();
         let mut pages = Vec::new();
         for ((request, live), read) in requests.iter().zip(&live).zip(&read) {
             if let Ok(live) = live {
@@ -253,8 +268,7 @@ impl PageService {
             }
         }
         if !pages.is_empty() {
-            let (description, author) = (self.run_description(), self.options.author.as_deref());
-            self.saver.with_writer(|history| save_pages(history, &pages, &description, author))?;
+            self.save(&pages)?;
         }
         let answer = |((request, live), read): ((&UrlRequest, Result<LivePage, PageError>), _)| {
             live?;
@@ -264,6 +278,29 @@ impl PageService {
             Ok(with_request(page, request))
         };
         Ok(requests.iter().zip(live).zip(read).map(answer).collect())
+    }
+
+    /// What is extracted to be saved: the text, and no other form of the content.
+    fn saved_content(&self) -> ExtractOptions {
+        ExtractOptions { text: true, html: false, markdown: false, ..self.options.extract }
+    }
+
+    /// The page with the content that the options ask for. Only the text is saved; other forms are read
+    /// from the newest capture of the page.
+    fn with_wanted_content(&self, mut page: ExtractedPage) -> Result<ExtractedPage, PageError> {
+        let wanted = &self.options.extract;
+        if wanted.html || wanted.markdown {
+            let url = page.requested_url.clone().unwrap_or_else(|| page.url.clone());
+            let read = past_pages::selected(&self.reader(), &url, &CaptureSelector::Newest, wanted)?;
+            (page.content_html, page.content_markdown) = (read.content_html, read.content_markdown);
+        }
+        page.content_text = page.content_text.filter(|_| wanted.text);
+        Ok(page)
+    }
+
+    fn save(&self, pages: &[PageToSave<'_>]) -> Result<(), PageError> {
+        let (description, author) = (self.run_description(), self.options.author.as_deref());
+        self.saver.with_writer(|history| save_pages(history, pages, &description, author))
     }
 
     /// Fetches pages, several at a time, and at most one of a host.
@@ -363,7 +400,7 @@ fn page_of(saved: StoredExtraction, original: &str) -> Result<ExtractedPage, Pag
     })
 }
 
-fn with_request(page: ExtractedPage, request: &UrlRequest) -> ExtractedPage {
+pub(super) fn with_request(page: ExtractedPage, request: &UrlRequest) -> ExtractedPage {
     let requested_url = Some(request.cleaned.url.clone());
     with_original(ExtractedPage { requested_url, ..page }, &request.original)
 }

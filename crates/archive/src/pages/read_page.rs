@@ -177,6 +177,19 @@ fn read(response: PageResponse, options: &ExtractOptions) -> Result<ReadPage, Pa
     }
 }
 
+/// The links of a feed of the live web.
+pub(super) fn feed_links(live: &LivePage) -> Result<Vec<String>, PageError> {
+    let PageResponse { url, status, body, content_type, .. } = response_of(&live.exchanges[live.page], live)?;
+    if status >= 400 {
+        let error = Some(status_message(&body, content_type.as_deref(), status));
+        let page = ExtractedPage { url, error, status_code: Some(status), ..ExtractedPage::default() };
+        return Err(PageError::TargetStatus { status, page: Box::new(page) });
+    }
+    let not_a_feed =
+        |source: varve_extract::FeedError| PageError::Feed { url: url.clone(), source: Box::new(source) };
+    varve_extract::feed_links(&body, &url).map_err(not_a_feed)
+}
+
 /// Maximum number of characters of a body that an error message shows.
 const MAX_MESSAGE_CHARS: usize = 200;
 
