@@ -28,7 +28,7 @@ fn a_request_within_the_ttl_fetches_nothing_and_a_later_one_captures_again() {
     let first = service.at(&url, changes[0].time).unwrap();
     assert_eq!(first.title.as_deref(), Some("Title 1"));
     let before = service.at(&url, Moment::from_seconds(1)).unwrap_err();
-    assert!(matches!(before, PageError::Archive(_)), "{before}");
+    assert!(matches!(before, PageError::NoCapture { .. }), "{before}");
 }
 
 #[test]
