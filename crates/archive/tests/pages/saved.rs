@@ -66,6 +66,17 @@ fn extractions_deletions_and_settings_are_rebuilt() {
 }
 
 #[test]
+fn a_purge_of_a_page_takes_its_extraction_with_it() {
+    let scene = Scene::new(Site::new().page("/a", article("", "Secret title")).page("/b", article("", "B")));
+    scene.fetch("/a").unwrap();
+    scene.fetch("/b").unwrap();
+    scene.purge(&scene.web.url("/a"));
+    let rows = scene.rows();
+    assert!(!rows.iter().any(|row| row.contains("Secret title")), "{rows:#?}");
+    assert_eq!(rows.iter().filter(|row| row.starts_with("{\"extraction\"")).count(), 1);
+}
+
+#[test]
 fn a_batch_is_ordered_and_makes_one_version() {
     let site = Site::new().page("/a", article("", "A")).page("/b", article("", "B"));
     let scene = Scene::new(site);
