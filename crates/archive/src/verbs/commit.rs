@@ -30,6 +30,7 @@ use varve_repository::history::{
 use varve_repository::media_type::{OCTET_STREAM, of_name};
 use varve_repository::ordered_workers::{WorkerCount, run_in_order};
 use varve_repository::page_path::{in_site, page_path};
+use varve_repository::search::index_new_versions;
 use varve_repository::seen_files::{PageMark, SeenCommit, SeenFiles};
 
 /// Number of pages that a thread takes at a time.
@@ -319,7 +320,9 @@ pub fn commit(
     let written = tree.write(history, &pairs);
     history.move_head(head, version).map_err(|source| half_entered_error(version, source))?;
     seen.write_down(SeenCommit { version, covers: request.covers.clone() });
-    history.update_search_index();
+    if let HistoryWriter::Archive(archive) = history {
+        index_new_versions(archive);
+    }
     Ok(Report { version, parent, captures, changed, lacks_diff, tree: written? })
 }
 
