@@ -7,6 +7,7 @@ mod coverage;
 mod page_state;
 mod query;
 mod stored;
+mod stored_extraction;
 mod verdict_kind;
 
 use serde::{Deserialize, Serialize};
@@ -26,6 +27,7 @@ pub use query::{
 pub use stored::{
     Attribution, StoredCheck, StoredDiff, StoredDiffInfo, StoredEvidenceLocation, StoredScore, StoredVerdict,
 };
+pub use stored_extraction::{DomainSettings, FetchMethod, KeyedUrl, StoredDomainSettings, StoredExtraction};
 pub use verdict_kind::{UnknownVerdict, VerdictCounts, VerdictKind};
 
 /// What one run or commit brought. Its state is that of its parent with these changes.

@@ -12,6 +12,7 @@ use varve_core::VersionId;
 use varve_core::history::{Capture, PageState, StoredDiff};
 use varve_diff::compare::{compare, compare_heads, learn};
 
+use super::canonical_lookup::declaring_url;
 use super::cat::CaptureSelector;
 use crate::error::ArchiveError;
 use varve_repository::RepositoryError;
@@ -143,13 +144,15 @@ pub fn diff<E: From<ArchiveError>>(
     request: &Request,
     mut each: impl FnMut(&PageComparison<'_>) -> Result<(), E>,
 ) -> Result<Totals, E> {
-    if let Some(url) = &request.url {
-        super::capture::refuse_user_info(url)?;
+    let mut url = request.url.clone();
+    if let Some(asked) = &request.url {
+        super::capture::refuse_user_info(asked)?;
+        url = declaring_url(history, asked)?.or(url);
     }
     let mut totals = Totals::default();
     // The layout decides about redaction, not the caller.
     let options = as_shown(history, &request.options);
-    let request = &Request { options, ..request.clone() };
+    let request = &Request { options, url, ..request.clone() };
     let mut unlisted = match (request.base, request.head) {
         (Some(base), Some(head)) if base != head => {
             UnlistedPages::between(history.catalog(), base, head).map_err(ArchiveError::from)?

@@ -19,6 +19,7 @@ use varve_archive::verbs::intent;
 use varve_archive::verbs::plan::{Plan, is_project, load};
 use varve_archive::{ArchiveError, ArchivePaths};
 
+pub(super) use self::arguments::find_chromium;
 use self::arguments::{BrowserArgs, HeaderArgs, LimitArgs, RateArgs, RefetchArgs, ScopeArgs};
 use self::run_reporter::{CaptureSummary, RunReporter};
 use self::unsent_credentials::UnsentCredentials;
