@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 use varve_archive::expectations::UrlsError;
+use varve_archive::pages::PageError;
 use varve_archive::verbs::capture::CredentialsError;
 use varve_archive::verbs::crystal::Error as CrystalError;
 use varve_archive::verbs::doctor::DoctorError;
@@ -65,6 +66,7 @@ fn hint(failure: &Error) -> Option<&'static str> {
         Error::Archive(failure) => archive_hint(failure),
         Error::Reachable { .. } =>
             "anyone who can connect can read the whole archive; to allow that, give `--allow-remote`, and the name of the server with `--host`",
+        Error::Page(failure) => page_hint(failure),
         Error::SigningKey(_) => "`varve token make-key` makes one",
         Error::NoSigningKey =>
             "name one with VARVE_SIGNING_KEY, `--signing-key-file` or `--signing-key`; `varve token make-key` makes one",
@@ -92,6 +94,16 @@ fn as_folder_error<'a>(cause: &'a (dyn std::error::Error + 'static)) -> Option<&
     // The source of an `io::Error` is that of the error inside it.
     let inside = cause.downcast_ref::<io::Error>().and_then(|error| error.get_ref());
     inside.and_then(|inside| inside.downcast_ref()).or_else(|| cause.downcast_ref())
+}
+
+fn page_hint(failure: &PageError) -> Option<&'static str> {
+    hint_table! { failure;
+        PageError::Refused { .. } => "`--allow-private` allows it; `allow_private` in `varve.toml` allows single hosts permanently",
+        PageError::HeadlessDisabled(_) => "`--chromium FILE` names a Chromium that is not in PATH",
+        PageError::ReadOnly => "`--at TIME` reads captures that the archive has",
+        PageError::Busy(_) => WAIT_HINT,
+        PageError::Redirects { is_endless: true, .. } => "`varve log URL` lists the captured redirects",
+    }
 }
 
 fn archive_hint(failure: &ArchiveError) -> Option<&'static str> {

@@ -366,6 +366,24 @@ impl Fact {
         Some(fact.map_err(|source| FactError { media_type: media_type.to_owned(), source }))
     }
 
+    /// Its bytes. Those of a fact that was read must be kept as they are.
+    pub fn to_json(&self) -> Vec<u8> {
+        let json = match self {
+            Self::Version(fact) => serde_json::to_vec(fact),
+            Self::Changes(fact) => serde_json::to_vec(fact),
+            Self::Adopted(fact) => serde_json::to_vec(fact),
+            Self::Tag(fact) => serde_json::to_vec(fact),
+            Self::Head(fact) => serde_json::to_vec(fact),
+            Self::Tombstone(fact) => serde_json::to_vec(fact),
+            Self::Score(fact) => serde_json::to_vec(fact),
+            Self::Check(fact) => serde_json::to_vec(fact),
+            Self::Extraction(fact) => serde_json::to_vec(fact),
+            Self::ExtractionDeleted(fact) => serde_json::to_vec(fact),
+            Self::DomainSettings(fact) => serde_json::to_vec(fact),
+        };
+        json.expect("facts can be written as JSON")
+    }
+
     /// The media type of its record.
     pub fn media_type(&self) -> &'static str {
         match self {

@@ -9,12 +9,16 @@
 //! ([`varve_page::dom::TreeLimits`]); all that follows takes time and memory in proportion to the
 //! tree, and nothing recurses.
 
+mod content;
 mod content_type;
 mod extraction;
+mod feed;
 pub mod metadata;
 mod page_object;
+pub mod training;
 
 pub use content_type::ContentType;
 pub use extraction::{ExtractError, ExtractOptions, Extraction, PageInput, extract};
+pub use feed::{FeedError, feed_links};
 pub use page_object::ExtractedPage;
 pub use varve_core::history::FetchMethod;

@@ -2,7 +2,7 @@
 //!
 //! Only what a crawl needs. Authors, dates and text are not read here.
 
-use std::io::Read;
+use crate::dom::{HtmlTree, NodeData};
 use varve_core::headers::Headers;
 use varve_core::url::{Candidates, Canonical, canonical};
 
@@ -77,6 +77,31 @@ pub struct PageMetadata {
 }
 
 impl PageMetadata {
+    /// The metadata of a page that is already parsed. [`crate::links::extract`] reads the same from
+    /// a stream.
+    pub fn of_tree(tree: &HtmlTree) -> Self {
+        let mut collector = MetadataCollector::default();
+        let nodes = tree.nodes();
+        let mut place = 0;
+        while let Some(node) = nodes.get(place) {
+            // Inside graphics a `title` is a tooltip, and content of a template is in no document.
+            let is_apart = matches!(node.name(), Some("svg" | "math" | "template"));
+            match node.name() {
+                Some("title") => tree.children(place).for_each(|child| {
+                    if let NodeData::Text(text) = &nodes[child].data {
+                        collector.title(text);
+                    }
+                }),
+                Some(name) if !is_apart => {
+                    collector.tag(name, |attribute| node.attribute(attribute).unwrap_or_default());
+                }
+                _ => {}
+            }
+            place = if is_apart { node.end } else { place + 1 };
+        }
+        collector.metadata
+    }
+
     /// The canonical URL of the page that was asked for as `requested`.
     pub fn canonical(&self, requested: &str) -> Canonical {
         let candidates = Candidates {
@@ -88,14 +113,6 @@ impl PageMetadata {
         };
         canonical(requested, &candidates)
     }
-}
-
-/// Reads the metadata of a page. [`crate::links::extract`] returns links and metadata at once.
-pub fn read(url: &str, headers: &Headers, body: impl Read) -> Result<PageMetadata, crate::links::LinkError> {
-    let limits = crate::links::LinkLimits::default();
-    let extracted =
-        crate::links::extract(crate::links::LinkFormat::Html, url, headers, body, limits, &mut |_| {})?;
-    Ok(extracted.metadata)
 }
 
 /// Gathers metadata from the tags of a page.

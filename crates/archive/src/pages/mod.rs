@@ -9,7 +9,8 @@
 //! | `page_error`, `service_options`, `url_request` | values: why a page has no extraction, the options of a service, and the URL of a request |
 //! | `live_page`, `host_turns` | a page of the live web: redirects, settings of domains, one request at a time per host |
 //! | `save_page` | what is stored: exchanges, their version, the extraction |
-//! | `read_page` | from a response to a page object |
+//! | `read_page` | from a response to a page object, or to the links of a feed |
+//! | `unsaved_pages` | pages that are read without an archive |
 //! | `past_pages` | extractions of earlier captures, which are not saved |
 //! | `domain_settings` | which settings apply to a URL, and which are refused |
 //!
@@ -17,15 +18,23 @@
 //! once, so that other processes can write while a server waits for a page.
 
 mod domain_settings;
+mod host_turns;
+mod live_page;
 mod page_error;
 mod page_service;
 mod past_pages;
+mod read_page;
+mod save_page;
 mod service_options;
+mod unsaved_pages;
+mod url_request;
 
 pub use domain_settings::{DomainQuery, DomainSettingsError};
 pub use page_error::PageError;
 pub use page_service::PageService;
-pub use past_pages::{FieldChange, PageChanges};
+pub use past_pages::{FieldChange, PageChanges, selected};
+pub use read_page::read_text;
 pub use service_options::{MAX_BATCH_URLS, OpenWriterOptions, PageServiceOptions};
+pub use unsaved_pages::{fetch_unsaved, unsaved_feed_links};
 pub use varve_core::history::{DomainSettings, FetchMethod, StoredDomainSettings};
 pub use varve_extract::{ExtractOptions, ExtractedPage};

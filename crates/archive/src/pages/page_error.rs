@@ -124,9 +124,18 @@ impl PageError {
         }
     }
 
+    pub(super) fn page_mut(&mut self) -> Option<&mut ExtractedPage> {
+        match self {
+            Self::TargetStatus { page, .. }
+            | Self::ContentType { page, .. }
+            | Self::Extraction { page, .. } => Some(page),
+            _ => None,
+        }
+    }
+
     /// The page object for this error in a list, which has an answer for every URL.
     pub fn into_page(self, original_url: &str) -> ExtractedPage {
-        let error = Some(crate::pages::page_error::message(&self));
+        let error = Some(message(&self));
         let original_url = Some(original_url.to_owned());
         match self {
             Self::TargetStatus { page, .. }

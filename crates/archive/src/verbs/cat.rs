@@ -170,7 +170,8 @@ fn in_version(
     // They are ordered oldest first.
     if found.is_empty() {
         // The version did not capture the page, and has it as it was before.
-        let state = catalog.states_of(version, &[url], UrlMatch::SamePage)?.pop().flatten();
+        let stored = spellings.first().copied().unwrap_or(url);
+        let state = catalog.states_of(version, &[stored], UrlMatch::SamePage)?.pop().flatten();
         return Ok(state.and_then(PageState::into_shown));
     }
     let exactly = found.iter().rposition(|capture| capture.url == url);

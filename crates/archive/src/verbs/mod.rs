@@ -6,6 +6,7 @@
 pub mod audit;
 pub mod audit_site;
 pub mod blame;
+pub(crate) mod canonical_lookup;
 pub mod capture;
 pub mod cat;
 pub mod check;

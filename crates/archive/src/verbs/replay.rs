@@ -12,6 +12,7 @@ use varve_core::Moment;
 use varve_core::headers::HeaderView;
 use varve_core::history::{Capture, CaptureChoice, CaptureFilter, ListCursor, TimeOrder};
 
+use super::canonical_lookup::declaring_pages;
 use super::cat::{self, CaptureSelector};
 use super::log::{first_kept, spellings};
 use crate::error::ArchiveError;
@@ -155,7 +156,10 @@ pub fn find(
             return Ok(UrlKnowledge::There(found.capture.url));
         }
     }
-    Ok(UrlKnowledge::No)
+    let declaring = declaring_pages(history, url)?;
+    let stored = declaring.iter().map(|page| known_as(history, page));
+    let stored = stored.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().next();
+    Ok(stored.map_or(UrlKnowledge::No, UrlKnowledge::There))
 }
 
 fn found_as(

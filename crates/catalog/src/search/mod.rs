@@ -4,6 +4,7 @@
 //! every verb and stays small, and because a user may delete this file to save its space.
 
 mod candidates;
+mod declarations;
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -13,14 +14,15 @@ use varve_core::VersionId;
 use varve_core::catalog::{CatalogError, CatalogResult};
 use varve_core::history::ListCursor;
 use varve_core::search_index::{
-    CandidateParts, IndexedPage, PartNumber, SearchIndex, SearchIndexRead, SearchPart, SearchRow, WordLookup,
+    CandidateParts, IndexedPage, PartNumber, SearchIndex, SearchIndexRead, SearchPart, SearchRow,
+    UrlDeclaration, WordLookup,
 };
 use varve_sqlite::{DatabasePath, ReaderPool, SqlResult, UnlocatedError, collect_rows, execute, sql_limit};
 
 /// `vrvs`: the application id in SQLite's header.
 const APPLICATION_ID: i64 = 0x7672_7673;
 /// The format that this program reads and writes.
-const SEARCH_FORMAT: i64 = 1;
+const SEARCH_FORMAT: i64 = 2;
 
 /// The size of a page of the database. Records of a few kilobytes waste less of large pages.
 const DATABASE_PAGE_BYTES: i64 = 16_384;
@@ -130,6 +132,14 @@ impl SearchIndexRead for SqliteSearchIndex {
         self.readers.query(|connection| read_page(connection, "g.page = ?1", &page))
     }
 
+    fn declarations_about(&self, target: &str, limit: usize) -> CatalogResult<Vec<UrlDeclaration>> {
+        self.readers.query(|connection| declarations::about(connection, target, limit))
+    }
+
+    fn declarations_of(&self, page: &str) -> CatalogResult<Vec<UrlDeclaration>> {
+        self.readers.query(|connection| declarations::of_page(connection, page))
+    }
+
     fn pages(&self, cursor: ListCursor<&str>) -> CatalogResult<Vec<String>> {
         let sql = "SELECT page FROM pages WHERE page > ?1 ORDER BY page LIMIT ?2";
         let after = cursor.after.unwrap_or_default();
@@ -164,6 +174,7 @@ impl SearchIndex for SqliteSearchIndex {
             for row in rows {
                 match row {
                     SearchRow::Part(part) => store_part(&transaction, &part)?,
+                    SearchRow::Declaration(declaration) => declarations::store(&transaction, &declaration)?,
                     SearchRow::Version(id) => {
                         let sql = "INSERT OR IGNORE INTO versions (id) VALUES (?1)";
                         execute(&transaction, sql, [id.as_bytes()])?;

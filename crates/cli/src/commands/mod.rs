@@ -18,6 +18,8 @@ mod diff;
 mod doctor;
 mod explain;
 mod export;
+mod extract;
+mod feed;
 mod filter;
 mod gc;
 mod get;
@@ -76,6 +78,10 @@ pub(crate) const VERB_GROUPS: &[VerbGroup] = &[
             verb::<tag::TagArgs>("tag"),
             verb::<score::ScoreArgs>("score"),
         ],
+    },
+    VerbGroup {
+        title: "Read pages",
+        verbs: &[verb::<extract::ExtractArgs>("extract"), verb::<feed::FeedArgs>("feed")],
     },
     VerbGroup {
         title: "Check the live web",

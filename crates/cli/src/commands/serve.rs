@@ -12,8 +12,8 @@ use super::capture::find_chromium;
 use super::capture_choice::CaptureChoiceArgs;
 use super::signing_key::SigningKeyArgs;
 use crate::network_args::NetworkArgs;
-use crate::{duration, signals};
 use crate::verb::{Error, ExitStatus, Session, Verb};
+use crate::{duration, signals};
 
 /// Show the archive in a browser
 ///

@@ -160,7 +160,9 @@ impl ShowTokenArgs {
             match (failure, &key) {
                 (Some(failure), _) => session.printer.say(format_args!("not valid: {failure}")),
                 (None, Some(_)) => session.printer.say("valid"),
-                (None, None) => session.printer.say("the signature was not verified: there is no signing key"),
+                (None, None) => {
+                    session.printer.say("the signature was not verified: there is no signing key")
+                }
             }
         }
         Ok(ExitStatus::of_findings(u64::from(failure.is_some())))

@@ -7,6 +7,7 @@
 mod captures;
 mod history;
 mod objects;
+mod pages;
 mod permanence;
 mod plans;
 mod projects;
@@ -44,6 +45,7 @@ fn verbs() -> Vec<&'static JsonVerb> {
         permanence::VERB_FIELDS,
         projects::VERB_FIELDS,
         objects::VERB_FIELDS,
+        pages::VERB_FIELDS,
     ];
     tables.into_iter().flatten().collect()
 }

@@ -96,10 +96,7 @@ pub(super) const VERB_FIELDS: &[JsonVerb] = &[
     },
     JsonVerb {
         verb: "token make-key",
-        objects: &[JsonObject {
-            when: "One object",
-            fields: &[("key", "string", "the key, in base64")],
-        }],
+        objects: &[JsonObject { when: "One object", fields: &[("key", "string", "the key, in base64")] }],
     },
     JsonVerb {
         verb: "token issue",

@@ -182,6 +182,14 @@ fn web() -> Web {
         .page("/a/1", Answer::html("<p>one"))
         .page("/a/2", Answer::html("<p>two"))
         .page("/a/3", Answer::status(404))
+        .page(
+            "/feed",
+            Answer::of(
+                "application/rss+xml",
+                "<rss version='2.0'><channel><title>t</title><item><title>1</title><link>/a/1</link></item>\
+                 <item><title>3</title><link>/a/3</link></item></channel></rss>",
+            ),
+        )
         .page("/fixed", Answer::of("text/plain", "fixed"));
     Web::serve(site)
 }
@@ -230,6 +238,11 @@ fn captures_and_history(runner: &mut JsonRunner, web: &Web) {
         &["-C", "m", "commit", "-m", "m", "--from", "site", "--base-url", "http://a.example/"],
     );
     runner.check("checkout", &["-C", "m", "checkout", "HEAD", "--to", "tree"]);
+    for page in [&seed, &web.url("/a/3"), "site/index.html"] {
+        runner.check("extract", &["-C", "m", "extract", page, "--allow-private"]);
+    }
+    runner.check("extract", &["-C", "m", "extract", &seed, "--at", "2999", "--markdown"]);
+    runner.check("feed", &["-C", "m", "feed", &web.url("/feed"), "--allow-private"]);
 }
 
 fn plans_and_expectations(runner: &mut JsonRunner, web: &Web) {

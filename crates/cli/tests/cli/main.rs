@@ -40,7 +40,9 @@ use std::process::{Command, Output};
 /// varve without the environment variables that change its output.
 fn varve() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_varve"));
-    for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "VARVE_ARCHIVE", "VARVE_SIGNING_KEY", "RUST_BACKTRACE"] {
+    for name in
+        ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "VARVE_ARCHIVE", "VARVE_SIGNING_KEY", "RUST_BACKTRACE"]
+    {
         command.env_remove(name);
     }
     command

@@ -35,7 +35,10 @@ fn a_new_key_issues_a_token_that_it_verifies() {
     let shown = run(&["token", "show", token.trim(), "--signing-key", key.trim()]);
     assert_eq!((shown.status.code(), stderr(&shown).as_str()), (Some(0), "valid\n"));
     let text = stdout(&shown);
-    assert!(text.starts_with("subject     ada\nissuer      scrape\naudience    moz\nissued      20"), "{text}");
+    assert!(
+        text.starts_with("subject     ada\nissuer      scrape\naudience    moz\nissued      20"),
+        "{text}"
+    );
     let input = crate::run_with_input(&["token", "show", "-", "--signing-key-file", file], token.as_bytes());
     assert_eq!((input.status.code(), stdout(&input)), (Some(0), text));
 }
@@ -88,7 +91,8 @@ fn wrong_keys_are_refused_and_never_printed() {
         (secret, "the signing key has 6 bytes, and needs at least 32"),
         ("se!cret", "the signing key is not base64 (standard alphabet, with padding)"),
     ] {
-        for words in [&["token", "issue", "--sub", "ada"][..], &["token", "show", "x"], &["-C", ".", "serve"]] {
+        for words in [&["token", "issue", "--sub", "ada"][..], &["token", "show", "x"], &["-C", ".", "serve"]]
+        {
             let output = with_key(key, words);
             assert_eq!(output.status.code(), Some(2));
             let text = stderr(&output);

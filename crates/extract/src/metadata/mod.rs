@@ -1,8 +1,36 @@
 //! Metadata of a page: title, authors, date, description and what else a page says of itself.
+//!
+//! Reads a tree that is already parsed, once, and never the network or a clock. Each field has its
+//! sources in order of trust: linked data (JSON-LD), microdata and RDFa, Open Graph and other
+//! `meta` elements, and the content itself last. A field without evidence stays empty: nothing is
+//! guessed.
+//!
+//! | file | reads |
+//! | --- | --- |
+//! | `facts` | the tree, in one pass: what may be evidence, in bounded lists |
+//! | `linked_data` | JSON-LD |
+//! | `region` | in which part of the page a node is |
+//! | `title`, `authors`, `person_name`, `date`, … | one field each |
 
-use chrono::NaiveDate;
+mod authors;
+mod date;
+mod descriptive;
+mod facts;
+pub mod linked_data;
+mod person_name;
+mod region;
+mod site;
+mod text;
+mod title;
+
+pub use date::written;
+pub use date::{DateConfidence, PublicationDate};
+
+use facts::PageFacts;
+use region::PageLayout;
 use varve_core::Moment;
 use varve_page::dom::HtmlTree;
+use varve_page::metadata::PageMetadata;
 
 /// A parsed page, and what else is known of it.
 #[derive(Debug, Clone, Copy)]
@@ -48,28 +76,33 @@ pub struct ArticleMetadata {
     pub license: Option<String>,
 }
 
-/// A date of publication.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PublicationDate {
-    /// The day.
-    pub day: NaiveDate,
-    /// How certain it is.
-    pub confidence: DateConfidence,
-}
-
-/// How certain a date of publication is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum DateConfidence {
-    /// Found in the text.
-    Low,
-    /// Marked up as a date, but not as the date of publication.
-    Medium,
-    /// Declared as the date of publication.
-    High,
-}
-
 /// Reads the metadata of a page.
 pub fn read(input: &MetadataInput<'_>) -> ArticleMetadata {
-    ArticleMetadata { canonical_url: input.requested_url.to_owned(), ..ArticleMetadata::default() }
+    let declared = PageMetadata::of_tree(input.tree);
+    let canonical = declared.canonical(input.requested_url);
+    let facts = PageFacts::of(input.tree);
+    let items = facts.linked_data.items();
+    let main = items.main(input.requested_url).map(|(_, item)| item);
+    let hostname = site::hostname(&canonical.url);
+    let sitename = site::sitename(&facts, &items, input.requested_url);
+    let names = site::site_names(sitename.as_deref(), hostname.as_deref());
+    let title = title::title(&facts, &items, input.requested_url, &names);
+    let language = descriptive::language(input, declared.language.as_deref(), &facts, &items, main);
+    let layout = PageLayout::new(input.tree, title::title_node(&facts, title.as_deref()));
+    let date = date::publication_date(input, &facts, &items, layout, language.as_deref());
+    ArticleMetadata {
+        authors: authors::authors(input, &facts, &items, layout, &names),
+        description: descriptive::description(&facts, &items, main),
+        categories: descriptive::categories(&facts, &items, main),
+        tags: descriptive::tags(&facts, &items, main),
+        image: descriptive::image(input, &facts, &items, main),
+        page_type: site::page_type(&facts, &items, input.requested_url),
+        license: descriptive::license(&facts, &items, main),
+        canonical_url: canonical.url,
+        hostname,
+        title,
+        sitename,
+        date,
+        language,
+    }
 }

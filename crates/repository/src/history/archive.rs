@@ -420,9 +420,9 @@ impl ArchiveHistoryWriter {
         })
     }
 
-    /// Appends a fact, which is durable after the next sync. Also returns whether it was appended;
+    /// Appends a fact, which is durable after the next sync; [`apply`](Self::apply) syncs. Also returns whether it was appended;
     /// otherwise it is stored already, at an earlier place.
-    pub(super) fn append_fact(
+    pub fn append_fact(
         &self,
         about: &str,
         media_type: &str,

@@ -8,6 +8,7 @@
 //! only cursor is the set of versions whose pages it has.
 
 mod built_index;
+mod declared_urls;
 mod dump_index;
 mod open_index;
 mod page_parts;

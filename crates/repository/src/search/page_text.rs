@@ -26,6 +26,15 @@ const INLINE_ELEMENTS: [&str; 39] = [
 
 /// The text of a body; `None` if it has none that can be found.
 pub fn page_text(body: &[u8], content_type: Option<&str>) -> Option<PageText> {
+    read_text(body, content_type, |_| {})
+}
+
+/// As [`page_text`]. `see_tree` gets the page if it is HTML, which is parsed once.
+pub(super) fn read_text(
+    body: &[u8],
+    content_type: Option<&str>,
+    see_tree: impl FnOnce(&HtmlTree),
+) -> Option<PageText> {
     let kind = match BodyKind::of(body, content_type) {
         BodyKind::Html => TextKind::Page,
         BodyKind::Text => TextKind::Plain,
@@ -36,7 +45,11 @@ pub fn page_text(body: &[u8], content_type: Option<&str>) -> Option<PageText> {
     let decoded = decode(body, content_type);
     let mut passages = PassageCollector::default();
     match kind {
-        TextKind::Page => collect_html(&HtmlTree::parse(&decoded.text), &mut passages),
+        TextKind::Page => {
+            let tree = HtmlTree::parse(&decoded.text);
+            collect_html(&tree, &mut passages);
+            see_tree(&tree);
+        }
         TextKind::Plain => {
             // An empty line ends a passage.
             for line in decoded.text.lines() {

@@ -4,15 +4,17 @@
 //! last batch of its pages, so an interrupted update is continued by the next. Adding a text again
 //! changes nothing.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use varve_core::VersionId;
 use varve_core::history::{Capture, CaptureOwner, ListCursor, Presence, VersionFilter};
-use varve_core::search_index::{SearchIndex, SearchIndexRead, SearchPart, SearchRow};
+use varve_core::search_index::{SearchIndex, SearchIndexRead, SearchRow, UrlDeclaration};
+use varve_page::dom::HtmlTree;
 use varve_search::PageTexts;
 
+use super::declared_urls::declared_urls;
 use super::page_parts::{PageParts, page_key, texts_of_records};
-use super::page_text::page_text;
+use super::page_text::read_text;
 use crate::error::RepositoryError;
 use crate::history::{HistoryReader, LoadedPage, VersionPages};
 use crate::ordered_workers::{WorkerCount, run_in_order};
@@ -119,7 +121,7 @@ struct CaptureBatch<'a> {
 }
 
 /// The rows of one page, and the number of its captures that could not be read.
-type PageRows = Result<(Vec<SearchPart>, u64), RepositoryError>;
+type PageRows = Result<(Vec<SearchRow>, u64), RepositoryError>;
 
 impl<'a> CaptureBatch<'a> {
     fn new(index: &'a dyn SearchIndex, history: &'a HistoryReader) -> Self {
@@ -152,9 +154,9 @@ impl<'a> CaptureBatch<'a> {
         let mut rows: Vec<SearchRow> = Vec::new();
         let crew = WorkerCount { threads: threads.min(jobs.len().max(1)), together: 8 };
         run_in_order(crew, jobs, worker, |done: PageRows| {
-            let (parts, unreadable) = done?;
+            let (of_page, unreadable) = done?;
             self.unreadable += unreadable;
-            rows.extend(parts.into_iter().map(SearchRow::Part));
+            rows.extend(of_page);
             Ok::<(), RepositoryError>(())
         })?;
         self.count = 0;
@@ -174,6 +176,7 @@ fn page_rows(
     let records = known.map(|known| known.records).unwrap_or_default();
     let mut parts = PageParts::new(texts_of_records(&records)?);
     let (mut seen, mut unreadable) = (HashSet::new(), 0);
+    let mut declared: BTreeSet<UrlDeclaration> = BTreeSet::new();
     for capture in captures {
         let body = history.body_id(capture);
         let Ok(key) = body.map(|body| PageTexts::key_of(&body)) else {
@@ -189,10 +192,12 @@ fn page_rows(
             continue;
         }
         let content_type = loaded.headers.get("content-type").and_then(|values| values.first());
-        if let Some(text) = page_text(&loaded.body, content_type.map(String::as_str)) {
+        let see_tree = |tree: &HtmlTree| declared.extend(declared_urls(tree, page, &capture.url));
+        if let Some(text) = read_text(&loaded.body, content_type.map(String::as_str), see_tree) {
             parts.add(key, text);
         }
     }
     let url = captures.last().map_or(page, |capture| capture.url.as_str());
-    Ok((parts.into_rows(page, url), unreadable))
+    let parts = parts.into_rows(page, url).into_iter().map(SearchRow::Part);
+    Ok((parts.chain(declared.into_iter().map(SearchRow::Declaration)).collect(), unreadable))
 }

@@ -92,10 +92,7 @@ pub(super) async fn delete(
 }
 
 /// The settings of the domains that a query finds.
-pub(super) async fn list(
-    State(state): State<Arc<AppState>>,
-    request: Request,
-) -> Result<Response, ApiError> {
+pub(super) async fn list(State(state): State<Arc<AppState>>, request: Request) -> Result<Response, ApiError> {
     let (parts, _) = request.into_parts();
     let query = read_query(&parts)?;
     let echo = echo(&query);
@@ -170,7 +167,8 @@ mod tests {
     #[test]
     fn settings_are_read_and_written_as_scrape_does() {
         let text = r#"{"sitename":"example","fetch_client":"chromium-headless","user_agent":"Mozilla/5.0","headers":{"x-special":"special"}}"#;
-        let stored = StoredDomainSettings { domain: "example.com".to_owned(), settings: parsed(text).unwrap() };
+        let stored =
+            StoredDomainSettings { domain: "example.com".to_owned(), settings: parsed(text).unwrap() };
         assert_eq!(
             to_json(stored).to_string(),
             r#"{"domain":"example.com","sitename":"example","fetch_client":"chromium-headless","user_agent":"Mozilla/5.0","headers":{"X-Special":"special"}}"#

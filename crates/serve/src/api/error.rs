@@ -52,7 +52,10 @@ impl ApiError {
 
     /// What is served is no archive, so nothing can be extracted.
     pub(crate) fn no_service() -> Self {
-        Self::new(StatusCode::NOT_IMPLEMENTED, "Only an archive of varve extracts pages; `varve convert` makes one")
+        Self::new(
+            StatusCode::NOT_IMPLEMENTED,
+            "Only an archive of varve extracts pages; `varve convert` makes one",
+        )
     }
 
     /// A feed could not be read. Clients of scrape expect no page object here.

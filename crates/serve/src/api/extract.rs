@@ -63,7 +63,9 @@ fn failed(url: &str, error: PageError, is_pretty: bool) -> Result<Response, ApiE
         PageError::TargetStatus { status: 415, .. } | PageError::ContentType { .. } => {
             StatusCode::UNSUPPORTED_MEDIA_TYPE
         }
-        PageError::TargetStatus { status: 504, .. } | PageError::Timeout { .. } => StatusCode::GATEWAY_TIMEOUT,
+        PageError::TargetStatus { status: 504, .. } | PageError::Timeout { .. } => {
+            StatusCode::GATEWAY_TIMEOUT
+        }
         PageError::TargetStatus { .. } => StatusCode::OK,
         PageError::InvalidUrl(_)
         | PageError::Refused { .. }
@@ -101,7 +103,8 @@ pub(super) async fn history(
     let UrlInput { url, is_pretty, .. } = UrlInput::read(request).await?;
     let pages = page_service(&state)?;
     let admitted = state.fetch_slots.admit()?;
-    let (url, history) = admitted.run(move || (pages.history(&url), url)).await.map(|(found, url)| (url, found))?;
+    let (url, history) =
+        admitted.run(move || (pages.history(&url), url)).await.map(|(found, url)| (url, found))?;
     let report = json!({ "url": url, "history": history? });
     Ok(json_output::object(StatusCode::OK, &report, is_pretty))
 }

@@ -44,10 +44,7 @@ use crate::app_state::AppState;
 pub(crate) fn router(state: &Arc<AppState>) -> Router<Arc<AppState>> {
     let protected = |route| protected(state, route);
     Router::new()
-        .route(
-            "/extract",
-            protected(get(extract::extract).post(extract::extract).delete(extract::delete)),
-        )
+        .route("/extract", protected(get(extract::extract).post(extract::extract).delete(extract::delete)))
         .route("/extract/headless", protected(get(extract::headless).post(extract::headless)))
         .route("/batch", protected(post(page_list::batch)))
         .route("/feed", protected(get(page_list::feed).post(page_list::feed)))
@@ -55,9 +52,7 @@ pub(crate) fn router(state: &Arc<AppState>) -> Router<Arc<AppState>> {
         .route("/settings/domain", protected(get(domain_settings::list)))
         .route(
             "/settings/domain/{domain}",
-            protected(
-                get(domain_settings::show).put(domain_settings::set).delete(domain_settings::delete),
-            ),
+            protected(get(domain_settings::show).put(domain_settings::set).delete(domain_settings::delete)),
         )
         .route("/admin/login", get(authorization::login))
         .route("/.well-known/heartbeat", get(health::heartbeat))

@@ -39,10 +39,7 @@ pub(super) async fn batch(
 }
 
 /// The page objects of the items of a feed. A failure of the feed itself is a text.
-pub(super) async fn feed(
-    State(state): State<Arc<AppState>>,
-    request: Request,
-) -> Result<Response, ApiError> {
+pub(super) async fn feed(State(state): State<Arc<AppState>>, request: Request) -> Result<Response, ApiError> {
     let (parts, body) = request.into_parts();
     let head = parts.clone();
     let UrlInput { url, is_pretty, .. } = UrlInput::read(Request::from_parts(parts, body)).await?;

@@ -123,7 +123,9 @@ pub(super) async fn read_settings<T: DeserializeOwned>(body: Body) -> Result<T, 
 /// password is stored.
 fn check_url(url: &str) -> Result<String, ApiError> {
     if ShownUrl(url).has_user_info() {
-        return Err(ApiError::bad_request("Invalid URL provided: URLs with a user name or a password are refused"));
+        return Err(ApiError::bad_request(
+            "Invalid URL provided: URLs with a user name or a password are refused",
+        ));
     }
     let invalid = |error| ApiError::bad_request(format!("Invalid URL provided: {url:?}, {error}"));
     Ok(Reference::parse(url).map_err(invalid)?.scheme().into_owned())
@@ -139,7 +141,8 @@ fn parse_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
 
 async fn read_body(body: Body, limit: usize) -> Result<Bytes, ApiError> {
     let read = tokio::time::timeout(BODY_READ_TIMEOUT, to_bytes(body, limit)).await;
-    let read = read.map_err(|_| ApiError::new(http::StatusCode::REQUEST_TIMEOUT, "The body did not arrive"))?;
+    let read =
+        read.map_err(|_| ApiError::new(http::StatusCode::REQUEST_TIMEOUT, "The body did not arrive"))?;
     read.map_err(|error| match std::error::Error::source(&error) {
         Some(cause) if cause.is::<http_body_util::LengthLimitError>() => ApiError::too_large(limit),
         _ => ApiError::bad_request("The body could not be read"),
@@ -168,7 +171,8 @@ impl FormKind {
 async fn multipart_fields(parts: &Parts, body: Bytes) -> Result<Vec<(String, String)>, ApiError> {
     let invalid = |_| ApiError::bad_request("Invalid form");
     let request = Request::from_parts(parts.clone(), Body::from(body));
-    let mut form = request.extract::<Multipart, _>().await.map_err(|_| ApiError::bad_request("Invalid form"))?;
+    let mut form =
+        request.extract::<Multipart, _>().await.map_err(|_| ApiError::bad_request("Invalid form"))?;
     let mut fields = Vec::new();
     while let Some(field) = form.next_field().await.map_err(invalid)? {
         let name = field.name().unwrap_or_default().to_owned();
@@ -218,7 +222,10 @@ mod tests {
             "--b\r\nContent-Disposition: form-data; name=\"url\"\r\n\r\n{URL}\r\n\
              --b\r\nContent-Disposition: form-data; name=\"pp\"\r\n\r\n1\r\n--b--\r\n"
         );
-        assert_eq!(read("POST", "/extract", "multipart/form-data; boundary=b", &multipart).await, input(true, None));
+        assert_eq!(
+            read("POST", "/extract", "multipart/form-data; boundary=b", &multipart).await,
+            input(true, None)
+        );
         for media_type in ["application/json", "text/plain", ""] {
             let object = json!({ "url": URL, "pp": true, "unknown": 1, "at": "2026" }).to_string();
             assert_eq!(read("POST", "/extract", media_type, &object).await, input(true, Some("2026")));
@@ -229,7 +236,9 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_no_url_is_refused() {
-        for target in ["/extract", "/extract?url=", "/extract?urls=http://a.example/", "/extract?url=http://a%20b/"] {
+        for target in
+            ["/extract", "/extract?url=", "/extract?urls=http://a.example/", "/extract?url=http://a%20b/"]
+        {
             assert_eq!(read("GET", target, "", "").await, Err(400), "{target}");
         }
         // Queries and forms need no scheme: the fetch fails then.

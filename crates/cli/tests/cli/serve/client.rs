@@ -104,13 +104,7 @@ pub(super) fn ask(server: &str, method: &str, target: &str, headers: &[(&str, &s
 }
 
 /// Sends a request with a body.
-pub(super) fn send(
-    server: &str,
-    method: &str,
-    target: &str,
-    headers: &[(&str, &str)],
-    body: &str,
-) -> Reply {
+pub(super) fn send(server: &str, method: &str, target: &str, headers: &[(&str, &str)], body: &str) -> Reply {
     let mut request = format!("{method} {target} HTTP/1.1\r\nConnection: close\r\n");
     if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
         request.push_str(&format!("Host: {server}\r\n"));

@@ -21,7 +21,10 @@ fn web() -> Web {
     let feed = |request: &varve_testkit::web::Request| {
         let link = |path: &str| format!("<item><link>{}</link></item>", request.url(path));
         let items = [link("/b"), link("/a")].concat();
-        Answer::of("application/rss+xml", format!("<rss version=\"2.0\"><channel><title>f</title>{items}</channel></rss>"))
+        Answer::of(
+            "application/rss+xml",
+            format!("<rss version=\"2.0\"><channel><title>f</title>{items}</channel></rss>"),
+        )
     };
     let site = Site::new().page("/a", article("Page A")).page("/b", article("Page B"));
     Web::serve(site.computed("/feed", feed))
@@ -70,7 +73,9 @@ fn a_client_extracts_pages_that_become_captures() {
     assert_eq!(value(&call(&served, "GET", &format!("/extract?url={a}"), &Value::Null))["title"], "Page A");
     assert_eq!(web.count("/a"), 2);
     let history = value(&call(&served, "GET", &format!("/history?url={a}"), &Value::Null));
-    assert!(history["history"][0]["changes"].as_array().unwrap().iter().any(|change| change["field"] == "title"));
+    assert!(
+        history["history"][0]["changes"].as_array().unwrap().iter().any(|change| change["field"] == "title")
+    );
 
     // Each response is in the archive, also for the verbs of another process, while the server runs.
     assert_eq!(place.data(&["log", &a, "--json"]).lines().count(), 2);
@@ -86,10 +91,10 @@ fn with_a_signing_key_clients_need_a_token() {
     let file = place.path("signing.key");
     std::fs::write(&file, key).unwrap();
     let file = file.to_str().unwrap();
-    let token = varve().args(["token", "issue", "--sub", "ada", "--signing-key-file", file]).output().unwrap();
+    let token =
+        varve().args(["token", "issue", "--sub", "ada", "--signing-key-file", file]).output().unwrap();
     let token = format!("Bearer {}", stdout(&token).trim());
-    let served =
-        Served::start_with(&place.path("museum"), &["--allow-private", "--signing-key-file", file]);
+    let served = Served::start_with(&place.path("museum"), &["--allow-private", "--signing-key-file", file]);
     let target = format!("/extract?url={}", web.url("/a"));
     assert_eq!(call(&served, "GET", &target, &Value::Null).status, 401);
     assert_eq!(web.total(), 0);
@@ -118,9 +123,7 @@ fn private_addresses_need_the_option_here_too() {
 fn beyond_this_machine_a_server_without_a_key_answers_from_history_only() {
     let (place, web) = (archive(), web());
     let everywhere = ["--allow-private", "--allow-remote", "--listen", "0.0.0.0:0"];
-    let start = |more: &[&str]| {
-        Served::start_with(&place.path("museum"), &[&everywhere[..], more].concat())
-    };
+    let start = |more: &[&str]| Served::start_with(&place.path("museum"), &[&everywhere[..], more].concat());
     let extract = |served: &Served| {
         let port = served.ui.rsplit(':').next().unwrap();
         send(&format!("127.0.0.1:{port}"), "GET", &format!("/extract?url={}", web.url("/a")), &[], "").status

@@ -29,7 +29,10 @@ fn settings_are_stored_shown_and_deleted() {
     let pretty = api.send("GET", &format!("{PATH}?pp=1"), &[], "").text();
     assert!(pretty.starts_with("{\n  \"domain\": \"example.com\",\n  \"sitename\""), "{pretty}");
     // They replace those before, and outlive the server.
-    assert_eq!(api.json("PUT", PATH, &json!({ "ttl": 60 })).text(), "{\"domain\":\"example.com\",\"ttl\":60}\n");
+    assert_eq!(
+        api.json("PUT", PATH, &json!({ "ttl": 60 })).text(),
+        "{\"domain\":\"example.com\",\"ttl\":60}\n"
+    );
     let api = Api::over(api.museum, api.web, ApiOptions::default());
     assert_eq!(api.send("GET", PATH, &[], "").text(), "{\"domain\":\"example.com\",\"ttl\":60}\n");
     for _ in 0..2 {
@@ -58,7 +61,11 @@ fn invalid_domains_and_settings_are_refused() {
         }
     }
     for domain in ["example.com", "sub.example.com", "example-pie.com"] {
-        assert_eq!(api.json("PUT", &format!("/settings/domain/{domain}"), &json!({})).status, 200, "{domain}");
+        assert_eq!(
+            api.json("PUT", &format!("/settings/domain/{domain}"), &json!({})).status,
+            200,
+            "{domain}"
+        );
     }
     for settings in [
         json!({ "unknown": 1 }),

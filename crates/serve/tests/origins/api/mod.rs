@@ -71,8 +71,7 @@ impl Api {
                 move || date(seconds.load(Ordering::Relaxed))
             }),
         };
-        let network =
-            NetworkOptions { allow_private, browser: options.browser, ..NetworkOptions::default() };
+        let network = NetworkOptions { allow_private, browser: options.browser, ..NetworkOptions::default() };
         let writer = options.may_write.then(|| Arc::new(opening) as _);
         let options_of_pages = PageServiceOptions {
             ttl: Some(TTL),

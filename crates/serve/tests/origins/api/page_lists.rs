@@ -21,13 +21,15 @@ fn batches_are_answered_in_order_with_errors_inside() {
     let api = Api::new(site());
     assert_eq!(api.extract("/3").status, 200);
     let url = |path: &str| api.web.url(path);
-    let urls = [url("/5"), url("/3"), "not a url at all://".to_owned(), url("/missing"), url("/1"), url("/5")];
+    let urls =
+        [url("/5"), url("/3"), "not a url at all://".to_owned(), url("/missing"), url("/1"), url("/5")];
     let reply = api.json("POST", "/batch", &json!({ "urls": urls }));
     assert_eq!(reply.status, 200);
     let text = reply.text();
     assert!(text.starts_with("[\n{\"") && text.ends_with("}\n]\n") && text.contains("}\n,\n{"), "{text}");
     let pages = value(&reply);
-    let wanted = [json!("Page 5"), json!("Page 3"), Value::Null, Value::Null, json!("Page 1"), json!("Page 5")];
+    let wanted =
+        [json!("Page 5"), json!("Page 3"), Value::Null, Value::Null, json!("Page 1"), json!("Page 5")];
     let wanted: Vec<_> = urls.iter().map(|url| json!(url)).zip(wanted).collect();
     let found: Vec<_> = elements(&pages)
         .into_iter()
@@ -48,7 +50,9 @@ fn a_feed_is_answered_with_the_pages_of_its_items() {
     let item = |path: &str| format!("<item><title>{path}</title><link>{path}</link></item>");
     let rss = move |items: &[String]| {
         let items: String = items.iter().map(|url| item(url)).collect();
-        format!("<?xml version=\"1.0\"?><rss version=\"2.0\"><channel><title>f</title>{items}</channel></rss>")
+        format!(
+            "<?xml version=\"1.0\"?><rss version=\"2.0\"><channel><title>f</title>{items}</channel></rss>"
+        )
     };
     let feed = {
         let rss = rss.clone();

@@ -130,7 +130,12 @@ fn private_addresses_are_refused_for_clients_too() {
 fn two_captures() -> Museum {
     let museum = Museum::new(true);
     let text = |title: &str| {
-        String::from_utf8(article(title, "Words.").bytes(true)).unwrap().split_once("\r\n\r\n").unwrap().1.to_owned()
+        String::from_utf8(article(title, "Words.").bytes(true))
+            .unwrap()
+            .split_once("\r\n\r\n")
+            .unwrap()
+            .1
+            .to_owned()
     };
     for (time, title) in [("2026-01-01T00:00:00Z", "Old"), ("2026-06-01T00:00:00Z", "New")] {
         museum.commit(&[super::super::page("http://e.org/a", time, &text(title))], title);
@@ -143,7 +148,8 @@ fn at_answers_from_any_date_and_history_lists_the_changes() {
     let options = ApiOptions { may_write: false, ..ApiOptions::default() };
     let api = Api::over(two_captures(), Web::serve(Site::new()), options);
     let url = "http://e.org/a";
-    for (at, title) in [("2026-01-01", "Old"), ("2026-03", "Old"), ("20260601000000", "New"), ("2027", "New")] {
+    for (at, title) in [("2026-01-01", "Old"), ("2026-03", "Old"), ("20260601000000", "New"), ("2027", "New")]
+    {
         let reply = api.get("/extract", url, &format!("&at={at}"));
         assert_eq!(reply.status, 200, "{at}: {reply:?}");
         assert_eq!(titles(&reply), [json!(title)], "{at}");

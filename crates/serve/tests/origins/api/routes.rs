@@ -29,7 +29,8 @@ fn paths_take_their_methods_and_no_others() {
             assert_eq!(status == 405, !methods.contains(&method), "{method} {path}: {status}");
         }
     }
-    for path in ["/extract/", "/extract/x", "/batch/", "/feeds", "/settings", "/settings/domain/a.example/b"] {
+    for path in ["/extract/", "/extract/x", "/batch/", "/feeds", "/settings", "/settings/domain/a.example/b"]
+    {
         assert_eq!(api.send("GET", path, &[], "").status, 404, "{path}");
     }
 }
@@ -38,7 +39,8 @@ fn paths_take_their_methods_and_no_others() {
 fn invalid_requests_are_refused_before_anything_is_fetched() {
     let api = Api::new(Site::new());
     let long = "a".repeat(40_000);
-    let object = |length: usize| json!({ "url": format!("http://a.example/{}", &long[..length]) }).to_string();
+    let object =
+        |length: usize| json!({ "url": format!("http://a.example/{}", &long[..length]) }).to_string();
     for path in ["/extract", "/extract/headless", "/feed"] {
         assert_eq!(api.send("GET", path, &[], "").status, 400);
         assert_eq!(api.send("GET", path, &[], "").text(), "No URL provided\n");
@@ -48,12 +50,16 @@ fn invalid_requests_are_refused_before_anything_is_fetched() {
         }
         assert_eq!(api.send("POST", path, FORM, "urls=x").status, 400);
         assert_eq!(api.send("POST", path, JSON, &object(5000)).status, 413);
-        assert_eq!(api.send("POST", path, FORM, &format!("url=http://a.example/{}", &long[..5000])).status, 413);
+        assert_eq!(
+            api.send("POST", path, FORM, &format!("url=http://a.example/{}", &long[..5000])).status,
+            413
+        );
         assert_eq!(api.send("GET", &format!("{path}?url=http://u:p@a.example/"), &[], "").status, 400);
     }
     assert_eq!(api.send("DELETE", "/extract", JSON, "{").status, 400);
     assert_eq!(api.send("DELETE", "/extract", JSON, &object(5000)).status, 413);
-    for body in ["", "{", "[]", r#"{"urls":"http://a.example/"}"#, r#"{"urls":["http://a.example/"],"pp":1}"#] {
+    for body in ["", "{", "[]", r#"{"urls":"http://a.example/"}"#, r#"{"urls":["http://a.example/"],"pp":1}"#]
+    {
         assert_eq!(api.send("POST", "/batch", JSON, body).status, 400, "{body}");
     }
     for body in ["{}", r#"{"urls":[]}"#] {
@@ -120,5 +126,8 @@ fn other_sites_cannot_make_a_browser_fetch_or_write() {
     }
     assert_eq!(status("GET", &[("Host", "evil.example")]), 421);
     assert_eq!(status("GET", &[("Sec-Fetch-Site", "none")]), 422);
-    assert_eq!(status("GET", &[("Origin", &format!("http://{UI_HOST}")), ("Sec-Fetch-Site", "same-origin")]), 422);
+    assert_eq!(
+        status("GET", &[("Origin", &format!("http://{UI_HOST}")), ("Sec-Fetch-Site", "same-origin")]),
+        422
+    );
 }

@@ -50,7 +50,11 @@ fn all_of_the_api_needs_a_token_before_its_body_is_read() {
     for (method, path) in PROTECTED {
         // Neither the URL nor the body is looked at.
         let reply = api.send(method, path, &[], "{");
-        assert_eq!((reply.status, reply.text().as_str()), (401, "No Authorization Passed\n"), "{method} {path}");
+        assert_eq!(
+            (reply.status, reply.text().as_str()),
+            (401, "No Authorization Passed\n"),
+            "{method} {path}"
+        );
         assert_eq!(reply.header("www-authenticate"), Some("Bearer"));
         for (header, why) in [
             (&*stranger, "Invalid Token - signature is invalid\n"),
