@@ -11,6 +11,7 @@
 
 mod content_type;
 mod extraction;
+pub mod feed;
 pub mod metadata;
 mod page_object;
 
