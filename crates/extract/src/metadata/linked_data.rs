@@ -53,7 +53,7 @@ pub enum ItemKind {
     Thread,
     /// Another work that has authors and a date: a recipe, a video, a data set.
     Work,
-    /// A web page, whatever is on it.
+    /// A web page of any kind.
     Page,
 }
 
