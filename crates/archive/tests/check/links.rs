@@ -84,7 +84,7 @@ fn site_of(root: &Path, pages: &[(&str, &str)]) -> VersionId {
     };
     let request = CommitRequest { message: "pages".to_owned(), threads: 1, ..CommitRequest::default() };
     let history = open_writer(root, opening()).unwrap();
-    commit(&history, &request, pages.iter().map(page).collect(), &|_| {}).unwrap().version
+    commit(&history, &request, pages.iter().map(page).collect::<Vec<_>>(), &|_| {}).unwrap().version
 }
 
 #[test]

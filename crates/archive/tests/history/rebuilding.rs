@@ -114,7 +114,7 @@ fn commit_numbers(
     pages: &[(u8, u8)],
 ) -> VersionId {
     let markup = |body: u8| format!("<form action=/login><input name=a{body} type=password></form>{body}");
-    let pages =
+    let pages: Vec<_> =
         pages.iter().map(|(url, body)| page(&format!("https://e.org/{url}"), &markup(*body))).collect();
     let request = varve_archive::verbs::commit::Request {
         message: "a step".to_owned(),

@@ -245,7 +245,7 @@ impl CrawlDispatcher<'_> {
     /// Whether a URL may be requested again because redirects lead back to it: a site may set a cookie
     /// and then ask for the same page.
     fn may_return(&self, url: &RequestUrl, visits: u8) -> bool {
-        visits <= MAX_COOKIE_RETURNS && self.threads.fetchers.cookies.header_for(url.as_str()).is_some()
+        visits <= MAX_COOKIE_RETURNS && self.threads.fetchers.cookies.has_cookies_for(url.as_str())
     }
 
     /// A `robots.txt` came, or does not exist.

@@ -101,6 +101,11 @@ impl CookieJar {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether a request to a URL has cookies.
+    pub fn has_cookies_for(&self, url: &str) -> bool {
+        !self.pairs_for(url).is_empty()
+    }
+
     /// The cookies for a request to a URL, those with the longest path first.
     pub(crate) fn pairs_for(&self, url: &str) -> Vec<(String, String)> {
         let Ok(url) = Url::parse(url) else { return Vec::new() };

@@ -467,21 +467,31 @@ impl ArchiveHistoryWriter {
 
     /// Stores rows. Everything the rows are derived from must be durable already.
     pub fn apply(&self, rows: Vec<CatalogRow>) -> Result<(), RepositoryError> {
-        self.apply_each(&mut rows.into_iter())
+        self.apply_each(&mut rows.into_iter().map(Ok))
     }
 
-    /// Stores rows as [`apply`](Self::apply) does, without holding all of them.
+    /// Stores rows as [`apply`](Self::apply) does, without holding all of them. If a row cannot be
+    /// made, the catalog does not count as having read the silos: the next writer adds the rest.
     pub(super) fn apply_each(
         &self,
-        rows: &mut dyn Iterator<Item = CatalogRow>,
+        rows: &mut dyn Iterator<Item = Result<CatalogRow, RepositoryError>>,
     ) -> Result<(), RepositoryError> {
         self.writer.store().sync()?;
-        let end = self.writer.store().end()?.map(|end| CatalogRow::ScannedUpTo(end.number()));
+        let mut end = self.writer.store().end()?.map(|end| CatalogRow::ScannedUpTo(end.number()));
+        let mut failure = None;
+        let mut whole = std::iter::from_fn(|| match rows.next() {
+            Some(Ok(row)) => Some(row),
+            Some(Err(error)) => {
+                (failure, end) = (Some(error), None);
+                None
+            }
+            None => end.take(),
+        });
         let path = self.writer.layout().catalog();
         step("begin a transaction", &path);
-        self.catalog.rows.apply(&mut rows.chain(end))?;
+        self.catalog.rows.apply(&mut whole)?;
         step("transaction done", &path);
-        Ok(())
+        failure.map_or(Ok(()), Err)
     }
 
     /// Moves HEAD from `from`, the version that [`head`](ArchiveHistoryReader::head) returned, to

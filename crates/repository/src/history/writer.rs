@@ -100,13 +100,13 @@ impl HistoryWriter {
     /// it moves HEAD, the next writer moves it.
     pub fn enter_version(
         &self,
-        rows: &mut dyn Iterator<Item = CatalogRow>,
+        rows: &mut dyn Iterator<Item = Result<CatalogRow, RepositoryError>>,
         version: &VersionId,
     ) -> Result<(), RepositoryError> {
         match self {
             // The silos already record the version, and the next writer follows them.
             Self::Archive(archive) => archive.apply_each(rows),
-            Self::Moku(site) => site.enter_version(rows.collect(), version),
+            Self::Moku(site) => site.enter_version(rows.collect::<Result<_, _>>()?, version),
         }
     }
 

@@ -3,7 +3,7 @@
 //! Owns the way from captures to texts, and from texts to the rows of the index. Queries are in
 //! `varve-archive`, and what a word or a hit is in `varve-search`.
 //!
-//! The index is a cache of the catalog and the bodies. It is written last, after silos, index,
+//! The index is a cache of the catalog and the bodies. A capture writes it last, after silos, index,
 //! catalog and HEAD, so it may be behind, and a reader or the next writer adds what is missing. The
 //! only cursor is the set of versions whose pages it has.
 
