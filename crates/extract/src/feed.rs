@@ -10,7 +10,7 @@ use feed_rs::parser::{self, ParseFeedError};
 use varve_core::url::request_url;
 
 /// Maximum number of items whose links are returned.
-pub const MAX_FEED_LINKS: usize = 1_000;
+const MAX_FEED_LINKS: usize = 1_000;
 
 /// A body is not a feed.
 #[derive(Debug, thiserror::Error)]
