@@ -11,6 +11,7 @@
 
 mod content;
 mod content_type;
+mod document;
 mod extraction;
 pub mod feed;
 pub mod metadata;
