@@ -17,7 +17,7 @@ const MAX_CAPTURES_SEARCHED: usize = 100;
 /// The status assumed for the earlier response, if that is not known.
 const STATUS_OK: u16 = 200;
 
-/// Maximum size of a body that is read at once, which takes half the time of a stream.
+/// Maximum size of a body that is read at once instead of as a stream.
 const MAX_BUFFERED_BYTES: u64 = 4 << 20;
 
 /// Maximum size of a body that is compared by content.
