@@ -85,7 +85,8 @@ fn unchanged_files_are_not_read_in(kind: Kind, cache: &str) {
     assert_eq!(texts(root, commit_folder(root, folder, false)), ["two", "two"]);
     assert_eq!(texts(root, commit_folder(root, folder, true)), ["one", "two"]);
     assert_eq!(texts(root, commit_folder(root, folder, false)), ["one", "two"], "and it is known again");
-    // What the index does not know is read, whatever the cache says; and what is no cache is none.
+    // A body that the index does not have is read even if the cache names it. A file that is no
+    // cache counts as an empty one.
     write_cache(&cache, &replaced(&known, &sha("one"), &sha("three")));
     assert_eq!(texts(root, commit_folder(root, folder, false)), ["one", "two"]);
     let whole = fs::read(&cache).expect("read");

@@ -42,10 +42,11 @@ const STATUS_RANGE: std::ops::Range<u16> = 100..1000;
 /// URLs with a user name or password are rejected. Symbolic links, pipes and devices below a folder
 /// are skipped and listed.
 ///
-/// In a Moku site the working tree then holds the pages of the version: those that differ from HEAD
-/// are written, and those of HEAD that the version does not have are removed, unless their files were
-/// changed or their bodies are stored nowhere else. Other files stay. A page that cannot be written
-/// is committed all the same; a warning names it, and the exit code is 0.
+/// A version of a Moku site has the pages of the call and no others, as in Moku. The working tree
+/// then holds them: those that differ from HEAD are written, and those of HEAD that the version
+/// does not have are removed, unless their files were changed or their bodies are stored nowhere
+/// else. Other files stay. A page that cannot be written is committed all the same; a warning names
+/// it, and the exit code is 0.
 ///
 /// With `--json`, prints one object: `version`, `parent`, `captures`, `changed`; `left_out` lists
 /// skipped files, each `path` with `why` (`link` or `special`); `unwritten` counts pages that are

@@ -37,7 +37,6 @@ use crate::content::{ContentDescription, store_file};
 use crate::error::RepositoryError;
 use crate::pending_swap::retry_while_swapping;
 use crate::rows::{MissingChanges, OmittedFact, RowMaker};
-use crate::search::write_index;
 use crate::substitute_store::is_index_failure;
 
 /// Number of rows applied per batch while the catalog catches up.
@@ -493,16 +492,6 @@ impl ArchiveHistoryWriter {
         self.catalog.rows.apply(&mut whole)?;
         step("transaction done", &path);
         failure.map_or(Ok(()), Err)
-    }
-
-    /// Adds the texts of new versions to the search index, after everything else about them is
-    /// durable. The versions are complete without it, so a failure is not theirs: the next
-    /// capture or search tries again, and the search reports it.
-    pub fn update_search_index(&self) {
-        let path = self.writer.layout().search_index();
-        step("update the search index", &path);
-        let _ = write_index(self.writer.backends(), &self.reader);
-        step("search index done", &path);
     }
 
     /// Moves HEAD from `from`, the version that [`head`](ArchiveHistoryReader::head) returned, to

@@ -12,12 +12,10 @@ use varve_catalog::{CatalogError, CatalogRead, dump_rows};
 use varve_core::body::BodySource;
 use varve_core::fact::{CheckRecord, Fact, Manifest, StateChanges, Tombstone};
 use varve_core::{BodyId, CheckId, RecordId, VersionId};
-use varve_store::StoreError;
-use varve_store::audit::{
-    AuditDone, AuditFinding, AuditKind, error_text, find_ids_in_silos, is_out_of_space,
-};
+use varve_store::audit::{AuditDone, AuditFinding, AuditKind, find_ids_in_silos};
 use varve_store::exchange::ScannedRecord;
 use varve_store::index::SiloPlace;
+use varve_store::{StoreError, error_text, is_out_of_space};
 
 use super::catalog_filler::{CatalogFiller, FilledCatalog, OmittedRow};
 use super::run_records::RunRecords;

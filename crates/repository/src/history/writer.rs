@@ -137,14 +137,6 @@ impl HistoryWriter {
         }
     }
 
-    /// Adds the texts of new versions to the search index, if the layout has one.
-    pub fn update_search_index(&self) {
-        match self {
-            Self::Archive(archive) => archive.update_search_index(),
-            Self::Moku(_) => {}
-        }
-    }
-
     /// Whether each version is stored with its diff against its parent.
     pub fn keeps_diffs(&self) -> bool {
         match self {
