@@ -2,6 +2,9 @@
 //!
 //! Each test ends on a thread with the small stack of tests, and its result says which limit it met.
 
+#[path = "../../../../fuzz/laws/page.rs"]
+mod laws;
+
 use proptest::prelude::*;
 use varve_extract::{ExtractError, ExtractOptions, Extraction, PageInput, extract};
 
@@ -88,9 +91,12 @@ fn plain_text_is_its_own_content() {
 
 proptest! {
     #[test]
-    fn any_bytes_give_a_page(body in proptest::collection::vec(any::<u8>(), 0..400), content_type in "(text/html|text/plain|)(; charset=[a-z0-9-]{0,8})?") {
-        let input = PageInput { body: &body, content_type: Some(&content_type), requested_url: "https://a.example/", ..PageInput::default() };
-        let found = extract(&input, &ExtractOptions { html: true, markdown: true, ..ExtractOptions::default() });
-        prop_assert_eq!(found.page.error, found.failure.map(|failure| failure.to_string()));
+    fn any_bytes_keep_the_laws(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+        laws::page(&bytes);
+    }
+
+    #[test]
+    fn any_tags_keep_the_laws(html in "(<(/?(p|b|table|tr|td|h1|ul|ol|li|a href=/x|a href=javascript:x|pre|code|blockquote|br|img src=x|div class=content|noscript|title|script|svg|math))>|&lt;|The river rose during the night, and by the morning it fell. |x |y|, ){0,60}") {
+        laws::page(format!("\0{html}").as_bytes());
     }
 }
