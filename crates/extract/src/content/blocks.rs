@@ -19,15 +19,15 @@ pub(crate) const NO_ANCESTOR: u8 = u8::MAX;
 
 /// Elements whose text is not part of a page as it is read.
 const UNREAD_ELEMENTS: [&str; 17] = [
-    "audio", "canvas", "datalist", "head", "iframe", "map", "math", "noscript", "object", "option", "progress",
-    "script", "select", "style", "svg", "template", "video",
+    "audio", "canvas", "datalist", "head", "iframe", "map", "math", "noscript", "object", "option",
+    "progress", "script", "select", "style", "svg", "template", "video",
 ];
 
 /// Elements that do not end a block.
 const INLINE_ELEMENTS: [&str; 39] = [
-    "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "br", "cite", "code", "data", "del", "dfn", "em", "font",
-    "i", "img", "input", "ins", "kbd", "mark", "nobr", "q", "rp", "rt", "ruby", "s", "samp", "small", "span",
-    "strike", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr",
+    "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "br", "cite", "code", "data", "del", "dfn", "em",
+    "font", "i", "img", "input", "ins", "kbd", "mark", "nobr", "q", "rp", "rt", "ruby", "s", "samp", "small",
+    "span", "strike", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr",
 ];
 
 /// Elements whose distance above a block is known to the model.
@@ -215,7 +215,8 @@ impl Ancestry {
     fn below(above: Option<&Self>, tree: &HtmlTree, place: usize, name: &str) -> Self {
         let mut ancestry = above.copied().unwrap_or(Self::none());
         for distance in ancestry.class_groups.iter_mut().chain(&mut ancestry.sections) {
-            *distance = if *distance == NO_ANCESTOR { NO_ANCESTOR } else { (*distance + 1).min(NO_ANCESTOR - 1) };
+            *distance =
+                if *distance == NO_ANCESTOR { NO_ANCESTOR } else { (*distance + 1).min(NO_ANCESTOR - 1) };
         }
         let mut groups = 0;
         for (attribute, value) in tree.nodes()[place].attributes() {

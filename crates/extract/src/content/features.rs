@@ -18,8 +18,28 @@ const CORE_SHARES: [f32; 3] = [0.5, 0.75, 0.9];
 
 /// Elements in the order of their number as a feature.
 const BLOCK_ELEMENTS: [&str; 22] = [
-    "p", "li", "h1", "h2", "h3", "h4", "h5", "h6", "td", "th", "div", "dd", "dt", "pre", "blockquote",
-    "figcaption", "button", "label", "section", "article", "summary", "body",
+    "p",
+    "li",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "td",
+    "th",
+    "div",
+    "dd",
+    "dt",
+    "pre",
+    "blockquote",
+    "figcaption",
+    "button",
+    "label",
+    "section",
+    "article",
+    "summary",
+    "body",
 ];
 
 /// A value for what is not there.
@@ -51,9 +71,8 @@ impl<'a> PageFeatures<'a> {
         let mut repeats: HashMap<u64, u32> = HashMap::new();
         blocks.iter().for_each(|block| *repeats.entry(block.hash).or_default() += 1);
         let [half, most, nearly_all] = CORE_SHARES.map(|part| containers.core(part));
-        let heading = (0..tree.nodes().len()).find(|node| {
-            tree.nodes()[*node].name() == Some("h1") && containers.sums(*node).blocks > 0
-        });
+        let heading = (0..tree.nodes().len())
+            .find(|node| tree.nodes()[*node].name() == Some("h1") && containers.sums(*node).blocks > 0);
         let long = |block: &TextBlock| block.is_long();
         let first_long = blocks.iter().position(long);
         let mut features = Self {
@@ -107,7 +126,9 @@ impl<'a> PageFeatures<'a> {
     fn add_ancestors(&self, number: usize, row: &mut Vec<f32>) {
         let ancestry = &self.blocks[number].ancestry;
         let distances = ancestry.class_groups.iter().chain(&ancestry.sections);
-        row.extend(distances.map(|distance| if *distance == NO_ANCESTOR { 99.0 } else { f32::from(*distance) }));
+        row.extend(
+            distances.map(|distance| if *distance == NO_ANCESTOR { 99.0 } else { f32::from(*distance) }),
+        );
         row.push(f32::from(ancestry.hidden));
     }
 
@@ -186,7 +207,10 @@ impl<'a> PageFeatures<'a> {
         for core in self.cores {
             let sums = self.containers.sums(core);
             let number = u32::try_from(number).unwrap_or(u32::MAX);
-            let (levels, position) = match self.containers.levels_below(core, self.blocks[number as usize].element) {
+            let (levels, position) = match self
+                .containers
+                .levels_below(core, self.blocks[number as usize].element)
+            {
                 Some(levels) => (f32::from(levels), share(number.saturating_sub(sums.first), sums.blocks)),
                 None if number < sums.first => (ABSENT_VALUE, ABSENT_VALUE),
                 None => (ABSENT_VALUE, 2.0),
@@ -203,9 +227,8 @@ impl<'a> PageFeatures<'a> {
             elements.map(|node| self.containers.sums(node).words).max().unwrap_or(0)
         };
         let named = |node: usize, name| self.tree.nodes()[node].name() == Some(name);
-        let main = longest(&|node| {
-            named(node, "main") || self.tree.nodes()[node].attribute("role") == Some("main")
-        });
+        let main =
+            longest(&|node| named(node, "main") || self.tree.nodes()[node].attribute("role") == Some("main"));
         let articles = (1..self.tree.nodes().len())
             .filter(|node| named(*node, "article") && self.containers.sums(*node).blocks > 0);
         let mut values = vec![
@@ -236,7 +259,21 @@ pub fn feature_names() -> Vec<String> {
         names.extend(of.iter().map(|name| format!("{group}{name}")));
     };
     let phrases = PHRASE_GROUPS.map(|(name, _)| name);
-    add("text.", &["words", "word_length", "links", "stop_words", "commas", "sentences", "digits", "ends_sentence", "repeats", "element"]);
+    add(
+        "text.",
+        &[
+            "words",
+            "word_length",
+            "links",
+            "stop_words",
+            "commas",
+            "sentences",
+            "digits",
+            "ends_sentence",
+            "repeats",
+            "element",
+        ],
+    );
     add("text.phrase.", &phrases);
     add("above.class.", &CLASS_WORD_GROUPS.map(|(name, _)| name));
     add("above.", &SECTION_ELEMENTS);
@@ -307,7 +344,8 @@ mod tests {
         let mut row = Vec::new();
         features.row(1, &mut row);
         assert_eq!(row.len(), feature_names().len());
-        let value = |name: &str| row[feature_names().iter().position(|other| other == name).expect("a feature")];
+        let value =
+            |name: &str| row[feature_names().iter().position(|other| other == name).expect("a feature")];
         assert_eq!((value("text.words"), value("place.behind_h1"), value("page.words")), (4.0, 1.0, 5.0));
         assert_eq!((value("heading.distance"), value("heading.last_level"), value("h1.up")), (1.0, 1.0, 1.0));
     }

@@ -90,8 +90,11 @@ fn probabilities(tree: &HtmlTree, blocks: &[TextBlock], url: &str) -> Vec<f32> {
 /// With the blocks in order of probability, the first `k` of them have the F1
 /// `2 × expected words of content among them / (their words + expected words of content)`.
 fn least_probability(blocks: &[TextBlock], probabilities: &[f32]) -> f32 {
-    let mut order: Vec<(f32, f32)> =
-        blocks.iter().zip(probabilities).map(|(block, probability)| (*probability, block.words as f32)).collect();
+    let mut order: Vec<(f32, f32)> = blocks
+        .iter()
+        .zip(probabilities)
+        .map(|(block, probability)| (*probability, block.words as f32))
+        .collect();
     order.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
     let expected: f32 = order.iter().map(|(probability, words)| probability * words).sum();
     let (mut content, mut chosen) = (0.0, 0.0);

@@ -48,7 +48,8 @@ impl ContentModel {
     fn parse(text: &str, feature_names: &[String]) -> Option<Self> {
         let mut lines = text.lines();
         let is_known = lines.next()? == MODEL_VERSION_LINE && lines.next()?.split(' ').eq(feature_names);
-        let trees = lines.map(|line| DecisionTree::parse(line, feature_names.len())).collect::<Option<_>>()?;
+        let trees =
+            lines.map(|line| DecisionTree::parse(line, feature_names.len())).collect::<Option<_>>()?;
         is_known.then_some(Self { trees })
     }
 
@@ -77,7 +78,8 @@ impl DecisionTree {
     fn value(&self, row: &[f32]) -> f32 {
         let mut split = &self.splits[0];
         loop {
-            let child = if row[usize::from(split.feature)] <= split.threshold { split.low } else { split.high };
+            let child =
+                if row[usize::from(split.feature)] <= split.threshold { split.low } else { split.high };
             match usize::try_from(child) {
                 Ok(child) => split = &self.splits[child],
                 Err(_) => return self.leaves[leaf_number(child)],

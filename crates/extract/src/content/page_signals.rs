@@ -10,8 +10,16 @@ pub(crate) const PAGE_SIGNAL_COUNT: usize = 10;
 
 /// The names of the values, for the model.
 pub(crate) const PAGE_SIGNAL_NAMES: [&str; PAGE_SIGNAL_COUNT] = [
-    "page.og_type", "page.ld_article", "page.ld_product", "page.ld_list", "page.ld_discussion",
-    "url.product", "url.listing", "url.segments", "url.last_length", "url.last_hyphens",
+    "page.og_type",
+    "page.ld_article",
+    "page.ld_product",
+    "page.ld_list",
+    "page.ld_discussion",
+    "url.product",
+    "url.listing",
+    "url.segments",
+    "url.last_length",
+    "url.last_hyphens",
 ];
 
 /// Types of structured data.
@@ -26,8 +34,21 @@ const STRUCTURED_TYPES: [&[&str]; 4] = [
 const PATH_WORDS: [&[&str]; 2] = [
     &["/p/", "/product/", "/products/", "/dp/", "/itm/", "/item/", "/pd/", "/pr/"],
     &[
-        "/c/", "/category/", "/categories/", "/collection/", "/collections/", "/cat/", "/shop/", "/browse/",
-        "/search/", "/market/", "/b/", "/l/", "/tag/", "/topic/", "/topics/",
+        "/c/",
+        "/category/",
+        "/categories/",
+        "/collection/",
+        "/collections/",
+        "/cat/",
+        "/shop/",
+        "/browse/",
+        "/search/",
+        "/market/",
+        "/b/",
+        "/l/",
+        "/tag/",
+        "/topic/",
+        "/topics/",
     ],
 ];
 
