@@ -13,6 +13,7 @@ mod checking;
 mod error;
 pub mod expectations;
 mod json_text;
+pub mod pages;
 mod site_files;
 mod text;
 pub mod verbs;

@@ -22,6 +22,15 @@ CREATE TABLE parts (
 );
 CREATE UNIQUE INDEX parts_by_page ON parts (page_no, place);
 
+-- What pages say about URLs. Pages and URLs are given by their identities.
+CREATE TABLE declarations (
+    target TEXT NOT NULL,
+    page   TEXT NOT NULL,
+    kind   INTEGER NOT NULL,                 -- 0 canonical, 1 alternate
+    PRIMARY KEY (target, page, kind)
+) WITHOUT ROWID;
+CREATE INDEX declarations_by_page ON declarations (page);
+
 -- Which words a part has, by the number of the part. There are no positions and no text: hits are verified against the
 -- record. Words come normalised and separated by spaces; this tokenizer only divides them.
 CREATE VIRTUAL TABLE words USING fts5 (list, content = '', contentless_delete = 1, detail = none, tokenize = 'ascii');

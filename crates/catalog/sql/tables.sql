@@ -57,17 +57,17 @@ CREATE TABLE removed_versions (
 CREATE INDEX removed_versions_by_parent ON removed_versions (parent) WHERE parent IS NOT NULL;
 
 -- A URL and the path of its pages in a working tree. A URL with two paths has two rows.
-CREATE TABLE urls (
+CREATE TABLE page_urls (
     no      INTEGER PRIMARY KEY,
     url_key INTEGER NOT NULL,                -- of the page identity, which all spellings share; two pages may share a key, so texts are compared
     url     TEXT NOT NULL,
     path    TEXT NOT NULL,
     page_no INTEGER                          -- the first spelling of the page with this path; NULL for the first itself
 );
-CREATE UNIQUE INDEX urls_by_path ON urls (path, url);
-CREATE INDEX urls_by_key ON urls (url_key);
-CREATE INDEX urls_by_url ON urls (url);
-CREATE INDEX urls_by_page ON urls (page_no) WHERE page_no IS NOT NULL;
+CREATE UNIQUE INDEX page_urls_by_path ON page_urls (path, url);
+CREATE INDEX page_urls_by_key ON page_urls (url_key);
+CREATE INDEX page_urls_by_url ON page_urls (url);
+CREATE INDEX page_urls_by_page ON page_urls (page_no) WHERE page_no IS NOT NULL;
 
 -- Sets of headers that many responses share.
 CREATE TABLE headers (
@@ -80,7 +80,7 @@ CREATE INDEX headers_by_digest ON headers (digest);
 CREATE TABLE captures (
     no          INTEGER PRIMARY KEY,
     owner_no    INTEGER NOT NULL REFERENCES owners (no),
-    url_no      INTEGER NOT NULL REFERENCES urls (no),
+    url_no      INTEGER NOT NULL REFERENCES page_urls (no),
     time        INTEGER NOT NULL,
     status      INTEGER NOT NULL,
     headers_no  INTEGER REFERENCES headers (no),
@@ -98,7 +98,7 @@ CREATE UNIQUE INDEX captures_by_id ON captures (id) WHERE id IS NOT NULL;
 
 -- Pages that a version found gone or unreachable, and did not capture.
 CREATE TABLE absences (
-    url_no   INTEGER NOT NULL REFERENCES urls (no),
+    url_no   INTEGER NOT NULL REFERENCES page_urls (no),
     owner_no INTEGER NOT NULL REFERENCES owners (no),
     time     INTEGER NOT NULL,
     reason   TEXT,                           -- why it was unreachable; NULL if it is gone
@@ -163,6 +163,42 @@ CREATE TABLE verdicts (
     json     TEXT NOT NULL,
     check_id BLOB NOT NULL,
     PRIMARY KEY (url, time)
+) WITHOUT ROWID;
+
+-- Extractions that were saved last: one row for each canonical URL. Names and columns are those of the seed; times are
+-- seconds. Two URLs may share an id, so the URL is part of the key, and readers compare it.
+CREATE TABLE urls (
+    id           INTEGER NOT NULL,           -- the 63-bit key of the canonical URL
+    url          TEXT NOT NULL,              -- the canonical URL
+    parsed_url   TEXT NOT NULL,              -- the URL that was requested
+    fetch_time   INTEGER NOT NULL,
+    fetch_method INTEGER NOT NULL DEFAULT 0, -- 0 unspecified, 1 direct, 2 chromium-headless
+    expires      INTEGER NOT NULL,
+    metadata     TEXT,                       -- the page object without what has a column of its own, as JSON
+    content_text TEXT,
+    PRIMARY KEY (id, url)
+) WITHOUT ROWID;
+CREATE INDEX urls_by_url ON urls (url);
+CREATE INDEX fetch_method_expires_index ON urls (expires DESC, fetch_method ASC);
+
+-- Which page a requested URL leads to. The texts are compared, because two URLs may share an id.
+CREATE TABLE id_map (
+    requested_id  INTEGER NOT NULL,          -- the 63-bit key of the requested URL
+    canonical_id  INTEGER NOT NULL,          -- `urls.id` of the page
+    requested_url TEXT NOT NULL,
+    canonical_url TEXT NOT NULL,             -- `urls.url` of the page
+    PRIMARY KEY (requested_id, requested_url)
+) WITHOUT ROWID;
+CREATE INDEX id_map_by_page ON id_map (canonical_id, canonical_url);
+
+-- How the pages of a domain are fetched, as set over the API.
+CREATE TABLE domain_settings (
+    domain       TEXT PRIMARY KEY CHECK (length(domain) <= 255),
+    sitename     TEXT CHECK (length(sitename) <= 255),
+    fetch_client TEXT CHECK (length(fetch_client) <= 255),
+    user_agent   TEXT CHECK (length(user_agent) <= 512),
+    headers      TEXT NOT NULL DEFAULT '{}' CHECK (json_valid(headers)),
+    ttl          INTEGER                     -- in seconds
 ) WITHOUT ROWID;
 
 -- Removals from the silos, with their tombstones.

@@ -25,7 +25,7 @@ SELECT CASE WHEN c.id IS NULL THEN printf('00000000-0000-8000-8000-%012x', c.no)
        json_patch(coalesce(h.json, '{}'), coalesce(c.own_headers, '{}')) AS headers
 FROM captures AS c
 JOIN owners AS o ON o.no = c.owner_no
-JOIN urls AS u ON u.no = c.url_no
+JOIN page_urls AS u ON u.no = c.url_no
 LEFT JOIN headers AS h ON h.no = c.headers_no
 WHERE o.id IS NOT NULL;
 

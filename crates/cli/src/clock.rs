@@ -19,12 +19,13 @@ pub(crate) fn moment() -> Moment {
 
 /// The number of the day, counted from 1970.
 pub(crate) fn day() -> u64 {
-    seconds() / 86_400
+    u64::try_from(seconds()).unwrap_or(0) / 86_400
 }
 
 /// Seconds since 1970; 0 if the clock is earlier.
-fn seconds() -> u64 {
-    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs())
+pub(crate) fn seconds() -> i64 {
+    let since = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
+    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
 }
 
 /// Parses a time, or an age such as `90m`, `2d` or `1w ago`.

@@ -9,11 +9,13 @@ use std::path::PathBuf;
 
 use clap::error::ErrorKind;
 use varve_archive::expectations::UrlsError;
+use varve_archive::pages::PageError;
 use varve_archive::verbs::check::LinkSourceError;
 use varve_archive::verbs::doctor::DoctorError;
 use varve_archive::verbs::urls::add::AddError;
 use varve_archive::{ArchiveError, CrawlError, LockError, RepositoryError};
 use varve_serve::ServeError;
+use varve_serve::token::SigningKeyError;
 
 use crate::input::{IdLineError, InputPosition, UrlArgumentError};
 
@@ -62,6 +64,9 @@ pub(crate) enum Error {
     /// The current folder was deleted or is not accessible.
     #[error("could not determine the current folder")]
     CurrentFolder(#[source] io::Error),
+    /// A page cannot be read.
+    #[error(transparent)]
+    Page(PageError),
     /// The URL database reports an error.
     #[error(transparent)]
     Urls(#[from] UrlsError),
@@ -80,6 +85,12 @@ pub(crate) enum Error {
         /// The address to listen on.
         address: SocketAddr,
     },
+    /// The signing key cannot be used.
+    #[error(transparent)]
+    SigningKey(SigningKeyError),
+    /// There is no signing key.
+    #[error("there is no signing key")]
+    NoSigningKey,
     /// A WARC or ARC file cannot be examined or repaired.
     #[error(transparent)]
     Doctor(#[from] DoctorError),
@@ -111,6 +122,15 @@ pub(crate) enum Error {
         #[source]
         source: io::Error,
     },
+}
+
+impl From<PageError> for Error {
+    fn from(failure: PageError) -> Self {
+        match failure {
+            PageError::Archive(failure) => Self::Archive(failure),
+            failure => Self::Page(failure),
+        }
+    }
 }
 
 impl From<CrawlError> for Error {

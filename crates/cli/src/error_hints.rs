@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 use varve_archive::expectations::UrlsError;
+use varve_archive::pages::PageError;
 use varve_archive::verbs::capture::CredentialsError;
 use varve_archive::verbs::crystal::Error as CrystalError;
 use varve_archive::verbs::doctor::DoctorError;
@@ -23,6 +24,7 @@ use crate::error::Error;
 pub(crate) const MISSING_BODY_HINT: &str =
     "`varve log URL` shows who removed a page and why; `varve audit` lists missing bodies";
 
+const SEARCH_INDEX_HINT: &str = "delete `search.db`: the next search makes it again, as `varve rebuild` does";
 const REBUILD_HINT: &str = "`varve rebuild` makes it again from the silos";
 
 const DAMAGED_SILO_HINT: &str = "`varve audit` lists what is missing or damaged: restore it from a copy, or use the varve \
@@ -65,6 +67,10 @@ fn hint(failure: &Error) -> Option<&'static str> {
         Error::Archive(failure) => archive_hint(failure),
         Error::Reachable { .. } =>
             "anyone who can connect can read the whole archive; to allow that, give `--allow-remote`, and the name of the server with `--host`",
+        Error::Page(failure) => page_hint(failure),
+        Error::SigningKey(_) => "`varve token make-key` makes one",
+        Error::NoSigningKey =>
+            "name one with VARVE_SIGNING_KEY, `--signing-key-file` or `--signing-key`; `varve token make-key` makes one",
         Error::Serve(ServeError::Listen { source, .. }) if source.kind() == io::ErrorKind::AddrInUse =>
             "another program listens there; choose another port, or 0 for any free port",
         Error::ReadOnlyAsked { .. } => "nothing was changed; to write, leave out `--readonly`",
@@ -89,6 +95,16 @@ fn as_folder_error<'a>(cause: &'a (dyn std::error::Error + 'static)) -> Option<&
     // The source of an `io::Error` is that of the error inside it.
     let inside = cause.downcast_ref::<io::Error>().and_then(|error| error.get_ref());
     inside.and_then(|inside| inside.downcast_ref()).or_else(|| cause.downcast_ref())
+}
+
+fn page_hint(failure: &PageError) -> Option<&'static str> {
+    hint_table! { failure;
+        PageError::Refused { .. } => "`--allow-private` allows it; `allow_private` in `varve.toml` allows single hosts permanently",
+        PageError::HeadlessDisabled(_) => "`--chromium FILE` names a Chromium that is not in PATH",
+        PageError::ReadOnly => "`--at TIME` reads captures that the archive has",
+        PageError::Busy(_) => WAIT_HINT,
+        PageError::Redirects { is_endless: true, .. } => "`varve log URL` lists the captured redirects",
+    }
 }
 
 fn archive_hint(failure: &ArchiveError) -> Option<&'static str> {
@@ -159,6 +175,7 @@ fn repository_hint(failure: &RepositoryError) -> Option<&'static str> {
             "an id is 64 hex digits, as `varve store` prints it, or at least the first 4 of them",
         RepositoryError::NotAFolder { .. } => "`varve store` stores single files",
         RepositoryError::Catalog(failure) => catalog_hint(failure),
+        RepositoryError::TextRecord(_) => SEARCH_INDEX_HINT,
         RepositoryError::PendingSwap { .. } =>
             "`varve housekeeping` completes it, and so does any verb that writes",
         RepositoryError::Behind { .. } => DAMAGED_SILO_HINT,
@@ -239,6 +256,10 @@ fn catalog_hint(failure: &CatalogError) -> Option<&'static str> {
             "reading verbs work; to write, copy the folder to a place that you may write to",
         CatalogError::Newer { .. } =>
             "use the program that wrote it, or a later varve; nothing was changed",
+        CatalogError::Foreign { path, .. }
+        | CatalogError::Database { path, .. }
+        | CatalogError::Damaged { path, .. }
+            if path.ends_with("search.db") => SEARCH_INDEX_HINT,
         CatalogError::Foreign { path, .. } if path.ends_with("catalog.db") =>
             "nothing was changed; `varve rebuild` makes the catalog again from the silos",
         CatalogError::Foreign { .. } =>
@@ -340,7 +361,9 @@ impl NetworkHints {
 /// The hint for one kind of failure.
 pub(crate) fn hint_for_fetch_error(kind: &str, url: &str) -> Option<String> {
     Some(match kind {
-        "robots" => "`--ignore-robots` captures pages that robots.txt excludes".to_owned(),
+        "robots" => {
+            "`--ignore-robots` captures pages that robots.txt excludes, or that wait for it".to_owned()
+        },
         "guard" => "`--allow-private` allows private addresses for one run; \
                     `allow_private = [\"HOST\", \"10.0.0.0/8\"]` in `varve.toml` allows single ones permanently"
             .to_owned(),

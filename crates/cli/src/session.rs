@@ -12,6 +12,7 @@ use varve_archive::history::{
     ArchiveHistoryReader, ArchiveHistoryWriter, HeadState, HistoryReader, HistoryWriter,
     open_reader_choosing, open_writer_of,
 };
+use varve_archive::pages::OpenWriterOptions;
 use varve_archive::verbs::moku::must_belong;
 use varve_archive::{
     Archive, ArchiveError, ArchivePaths, ArchiveWriter, ByteSize, CaptureChoice, CatalogError, Objects,
@@ -356,6 +357,17 @@ impl Session {
     /// given.
     pub(crate) fn optional_holder(&self) -> Option<String> {
         (!self.readonly).then(|| self.holder())
+    }
+
+    /// Returns how this process opens an archive for writing, again and again while it mainly reads.
+    /// `None` if `--readonly` was given.
+    pub(crate) fn writer_opener(&self) -> Option<OpenWriterOptions> {
+        let holder = self.optional_holder()?;
+        Some(Arc::new(move || WriterOptions {
+            holder: holder.clone(),
+            software: SOFTWARE_NAME.to_owned(),
+            clock: Arc::new(clock::now),
+        }))
     }
 
     fn holder(&self) -> String {

@@ -8,6 +8,7 @@
 //! digest of these bytes.
 
 mod check_record;
+mod extraction_record;
 
 use std::collections::BTreeMap;
 
@@ -19,6 +20,7 @@ use crate::history::{Coverage, Version, uuid_of};
 use crate::{BodyId, Moment, RecordId, RunId, VersionId};
 
 pub use check_record::{CheckRecord, EvidenceRecord, UrlVerdict, VerdictDetail};
+pub use extraction_record::{DomainSettingsSet, ExtractionDeleted, ExtractionRecord};
 
 /// The manifest of a version: its parent, message, author, time, and what it changed against the
 /// state of its parent.
@@ -300,6 +302,12 @@ pub enum Fact {
     Score(serde_json::Value),
     /// URLs were checked.
     Check(Box<CheckRecord>),
+    /// An extraction was saved.
+    Extraction(Box<ExtractionRecord>),
+    /// A saved extraction was deleted.
+    ExtractionDeleted(ExtractionDeleted),
+    /// The settings of a domain were set or deleted.
+    DomainSettings(Box<DomainSettingsSet>),
 }
 
 /// The media types of facts.
@@ -320,6 +328,12 @@ pub mod media_type {
     pub const SCORE: &str = "application/vnd.varve.score+json";
     /// A check and its verdicts.
     pub const CHECK: &str = "application/vnd.varve.check+json";
+    /// A saved extraction.
+    pub const EXTRACTION: &str = "application/vnd.varve.extraction+json";
+    /// The deletion of a saved extraction.
+    pub const EXTRACTION_DELETED: &str = "application/vnd.varve.extraction-deleted+json";
+    /// The settings of a domain.
+    pub const DOMAIN_SETTINGS: &str = "application/vnd.varve.domain-settings+json";
 }
 
 /// A fact could not be parsed.
@@ -344,9 +358,30 @@ impl Fact {
             media_type::TOMBSTONE => serde_json::from_slice(json).map(Self::Tombstone),
             media_type::SCORE => serde_json::from_slice(json).map(Self::Score),
             media_type::CHECK => serde_json::from_slice(json).map(Self::Check),
+            media_type::EXTRACTION => serde_json::from_slice(json).map(Self::Extraction),
+            media_type::EXTRACTION_DELETED => serde_json::from_slice(json).map(Self::ExtractionDeleted),
+            media_type::DOMAIN_SETTINGS => serde_json::from_slice(json).map(Self::DomainSettings),
             _ => return None,
         };
         Some(fact.map_err(|source| FactError { media_type: media_type.to_owned(), source }))
+    }
+
+    /// Its bytes. Those of a fact that was read must be kept as they are.
+    pub fn to_json(&self) -> Vec<u8> {
+        let json = match self {
+            Self::Version(fact) => serde_json::to_vec(fact),
+            Self::Changes(fact) => serde_json::to_vec(fact),
+            Self::Adopted(fact) => serde_json::to_vec(fact),
+            Self::Tag(fact) => serde_json::to_vec(fact),
+            Self::Head(fact) => serde_json::to_vec(fact),
+            Self::Tombstone(fact) => serde_json::to_vec(fact),
+            Self::Score(fact) => serde_json::to_vec(fact),
+            Self::Check(fact) => serde_json::to_vec(fact),
+            Self::Extraction(fact) => serde_json::to_vec(fact),
+            Self::ExtractionDeleted(fact) => serde_json::to_vec(fact),
+            Self::DomainSettings(fact) => serde_json::to_vec(fact),
+        };
+        json.expect("facts can be written as JSON")
     }
 
     /// The media type of its record.
@@ -360,6 +395,9 @@ impl Fact {
             Self::Tombstone(_) => media_type::TOMBSTONE,
             Self::Score(_) => media_type::SCORE,
             Self::Check(_) => media_type::CHECK,
+            Self::Extraction(_) => media_type::EXTRACTION,
+            Self::ExtractionDeleted(_) => media_type::EXTRACTION_DELETED,
+            Self::DomainSettings(_) => media_type::DOMAIN_SETTINGS,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The seam to the index for full text search.
 //!
-//! Owns the two traits, and the values that go through them. The index maps words to pages, and keeps
-//! a record for each part of a page, which it does not interpret. It knows nothing of versions but
+//! Owns the two traits, and the values that go through them. The index maps words to pages, keeps a
+//! record for each part of a page, which it does not interpret, and keeps what pages declare about URLs. It knows nothing of versions but
 //! which of them it has read: the catalog decides which text of a page a version shows. Its error is
 //! that of the catalog, because both are in databases of the same kind.
 //!
@@ -34,11 +34,33 @@ pub struct SearchPart {
     pub record: Vec<u8>,
 }
 
+/// What a page says about a URL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DeclarationKind {
+    /// It is the canonical URL of the page.
+    Canonical,
+    /// It is another form of the page: another language, a mobile page.
+    Alternate,
+}
+
+/// A declaration of a page about a URL. It stays when later captures of the page say otherwise.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct UrlDeclaration {
+    /// The identity of the page.
+    pub page: String,
+    /// What it says.
+    pub kind: DeclarationKind,
+    /// The identity of the URL.
+    pub target: String,
+}
+
 /// One change to an index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SearchRow {
     /// A part of a page.
     Part(SearchPart),
+    /// A declaration of a page. An existing one stays.
+    Declaration(UrlDeclaration),
     /// All pages of a version are in the index, or come before this row in the same batch.
     Version(VersionId),
 }
@@ -87,11 +109,17 @@ pub trait SearchIndexRead: Send + Sync {
     /// word.
     fn candidates(&self, words: &[WordLookup], site: Option<&str>) -> CatalogResult<CandidateParts>;
 
-    /// The page that a part belongs to.
-    fn page_with(&self, part: PartNumber) -> CatalogResult<Option<IndexedPage>>;
+    /// The identity of the page that a part belongs to.
+    fn page_of(&self, part: PartNumber) -> CatalogResult<Option<String>>;
 
     /// A page by its identity.
     fn page(&self, page: &str) -> CatalogResult<Option<IndexedPage>>;
+
+    /// At most `limit` declarations about a URL, by page. The URL is given by its identity.
+    fn declarations_about(&self, target: &str, limit: usize) -> CatalogResult<Vec<UrlDeclaration>>;
+
+    /// The declarations of a page, by kind and target.
+    fn declarations_of(&self, page: &str) -> CatalogResult<Vec<UrlDeclaration>>;
 
     /// The identities of all pages, sorted by their bytes.
     fn pages(&self, cursor: ListCursor<&str>) -> CatalogResult<Vec<String>>;

@@ -1,14 +1,16 @@
 //! Stores exchanges in the archive and reads their bodies.
 //!
-//! The crawler and the checker share this module. It does not depend on the reason for a request.
+//! The crawler, the checker and the page service share this module. It does not depend on the reason for a request.
 
 use std::io;
 
 use varve_core::exchange::{Exchange, Timing};
 use varve_core::{RecordId, RunId};
+use varve_fetch::{Rendering, RenderingKind};
 use varve_store::StoreError;
 use varve_store::exchange::{
-    ExchangeRun, ExchangeWriter, KeptExchange, KeptNonCapture, NewExchange, NewRenderings, RevisitOriginal,
+    ExchangeRun, ExchangeWriter, KeptExchange, KeptNonCapture, NewExchange, NewRendering, NewRenderings,
+    RevisitOriginal,
 };
 use varve_warc::date::Date;
 use varve_warc::write::Packer;
@@ -36,7 +38,7 @@ pub fn store_evidence(
 }
 
 /// Stores an exchange together with the renderings that a browser made of it.
-pub(crate) fn store_rendered(
+pub fn store_rendered(
     keeper: &ExchangeWriter<'_>,
     packer: &mut Packer,
     run: RunRecord,
@@ -51,7 +53,7 @@ pub(crate) fn store_rendered(
 
 /// Stores an exchange that is not a capture of its URL, together with the renderings that a browser
 /// made of it.
-pub(crate) fn record_non_capture(
+pub fn record_non_capture(
     keeper: &ExchangeWriter<'_>,
     packer: &mut Packer,
     run: RunRecord,
@@ -86,6 +88,18 @@ fn new_exchange<'a>(
         unchanged: None,
         non_capture_method: None,
     })
+}
+
+/// The renderings of a page, for the store.
+pub fn new_renderings(renderings: &[Rendering]) -> NewRenderings<'_> {
+    let of_kind = |kind| {
+        let rendering = renderings.iter().find(|rendering| rendering.kind == kind)?;
+        Some(NewRendering { media_type: &rendering.media_type, content: &rendering.content })
+    };
+    NewRenderings {
+        document: of_kind(RenderingKind::Document),
+        screenshot: of_kind(RenderingKind::Screenshot),
+    }
 }
 
 /// The body of a response with its codings removed as far as possible. `None` without an HTTP head.

@@ -4,25 +4,15 @@
 //! compatible with. The fields of varve itself follow them, and are there only if requested.
 
 use crate::metadata::{ArticleMetadata, DateConfidence, PublicationDate};
-use serde::{Serialize, Serializer};
+use chrono::NaiveDate;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 use varve_core::Moment;
-
-/// How a page was fetched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FetchMethod {
-    /// Not known.
-    #[default]
-    Unspecified,
-    /// With the HTTP client.
-    Direct,
-    /// With a browser.
-    ChromiumHeadless,
-}
+use varve_core::history::FetchMethod;
 
 /// A page as an API answers it. [`crate::extract`] fills in what the body says; the caller adds how
 /// and when it was fetched.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ExtractedPage {
     /// The canonical URL.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -61,7 +51,11 @@ pub struct ExtractedPage {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub authors: Vec<String>,
     /// The date of publication.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "midnight")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "midnight",
+        deserialize_with = "day_of"
+    )]
     pub date: Option<PublicationDate>,
     /// The categories.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -142,10 +136,17 @@ fn midnight<S: Serializer>(date: &Option<PublicationDate>, to: S) -> Result<S::O
     }
 }
 
+/// The day of a date that [`midnight`] wrote. How certain it is has a field of its own.
+fn day_of<'de, D: Deserializer<'de>>(from: D) -> Result<Option<PublicationDate>, D::Error> {
+    let Some(text) = Option::<String>::deserialize(from)? else { return Ok(None) };
+    let day = text.split('T').next().unwrap_or_default();
+    let day = day.parse::<NaiveDate>().map_err(D::Error::custom)?;
+    Ok(Some(PublicationDate { day, confidence: DateConfidence::Text }))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use chrono::NaiveDate;
 
     #[test]
     fn empty_fields_are_omitted() {

@@ -5,8 +5,8 @@ use varve_core::catalog::CatalogRow;
 use varve_core::history::StoredScore;
 use varve_sqlite::column::{ColumnIdForm, TimeUnit};
 use varve_sqlite::{
-    BatchEffect, DatabasePath, DiffTable, RemovalTables, SqlResult, TableLayout, TagTable, UnlocatedError,
-    VersionTable,
+    BatchEffect, DatabasePath, DiffTable, ExtractionTables, RemovalTables, SqlResult, TableLayout, TagTable,
+    UnlocatedError, VersionTable,
 };
 
 use crate::create_tables::MokuTables;
@@ -84,3 +84,5 @@ impl TableLayout for MokuTables {
 
 /// A site has no silos, and so no removals.
 impl RemovalTables for MokuTables {}
+
+impl ExtractionTables for MokuTables {}

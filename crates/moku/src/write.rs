@@ -38,6 +38,11 @@ fn store(connection: &Connection, row: CatalogRow, waiting: &mut BTreeSet<Versio
         CatalogRow::Capture(row) => capture(connection, &row, waiting),
         // The versions of a site list all their pages, and a site has no silos.
         CatalogRow::Absence(_) | CatalogRow::Removal(_) => Ok(()),
+        // Extractions are facts, which a site has no place for.
+        CatalogRow::Extraction(_)
+        | CatalogRow::ForgetExtraction(_)
+        | CatalogRow::DomainSettings(_)
+        | CatalogRow::ForgetDomainSettings(_) => Ok(()),
         CatalogRow::Tag { name, version: Some(version), time } => execute(
             connection,
             "INSERT OR REPLACE INTO varve_tags (name, version_id, time) VALUES (?1, ?2, ?3)",

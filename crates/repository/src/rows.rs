@@ -6,14 +6,16 @@
 use serde::Deserialize;
 use varve_catalog::{CatalogRow, Removal};
 use varve_core::fact::{
-    AdoptedPages, CheckRecord, Fact, FactError, HeadMoved, Manifest, ManifestPage, StateChanges, TagSet,
-    UrlVerdict, media_type,
+    AdoptedPages, CheckRecord, DomainSettingsSet, ExtractionDeleted, ExtractionRecord, Fact, FactError,
+    HeadMoved, Manifest, ManifestPage, StateChanges, TagSet, UrlVerdict, media_type,
 };
 use varve_core::headers::{HeaderView, Redaction};
 use varve_core::history::{
-    AbsenceKind, Capture, CaptureOwner, PageAbsence, StoredCheck, StoredScore, StoredVerdict,
+    AbsenceKind, Capture, CaptureOwner, KeyedUrl, PageAbsence, StoredCheck, StoredDomainSettings,
+    StoredExtraction, StoredScore, StoredVerdict,
 };
 use varve_core::receipt::Receipt;
+use varve_core::url::UrlError;
 use varve_core::{CheckId, Moment, RecordId, VersionId};
 use varve_store::exchange::ScannedRecord;
 
@@ -136,7 +138,7 @@ pub fn rows_of_version(
 }
 
 /// The rows of what a version says about pages.
-fn rows_of_changes(
+pub(crate) fn rows_of_changes(
     version: VersionId,
     time: Moment,
     changes: &StateChanges,
@@ -200,6 +202,22 @@ pub fn rows_of_fact(record: RecordId, fact: &Fact) -> Result<Vec<CatalogRow>, Fa
         }
         Fact::Head(HeadMoved { version, .. }) => vec![CatalogRow::Head(*version)],
         Fact::Score(score) => vec![CatalogRow::Score(Box::new(row_of_score(score)?))],
+        Fact::Extraction(extraction) => {
+            vec![CatalogRow::Extraction(Box::new(row_of_extraction(extraction)?))]
+        }
+        Fact::ExtractionDeleted(ExtractionDeleted { url, .. }) => {
+            vec![CatalogRow::ForgetExtraction(keyed(url, media_type::EXTRACTION_DELETED)?)]
+        }
+        Fact::DomainSettings(set) => {
+            let DomainSettingsSet { domain, settings, .. } = &**set;
+            vec![match settings.clone() {
+                None => CatalogRow::ForgetDomainSettings(domain.clone()),
+                Some(settings) => CatalogRow::DomainSettings(Box::new(StoredDomainSettings {
+                    domain: domain.clone(),
+                    settings,
+                })),
+            }]
+        }
         Fact::Tombstone(tombstone) => {
             vec![CatalogRow::Removal(Box::new(Removal {
                 tombstone_record: record,
@@ -207,6 +225,39 @@ pub fn rows_of_fact(record: RecordId, fact: &Fact) -> Result<Vec<CatalogRow>, Fa
             }))]
         }
     })
+}
+
+/// The row of a saved extraction.
+fn row_of_extraction(extraction: &ExtractionRecord) -> Result<StoredExtraction, FactError> {
+    let ExtractionRecord {
+        url,
+        requested_url,
+        fetch_time,
+        fetch_method,
+        expires,
+        metadata,
+        content_text,
+        ..
+    } = extraction;
+    let whole_second = |time: &Moment| Moment::from_seconds(time.seconds());
+    Ok(StoredExtraction {
+        page: keyed(url, media_type::EXTRACTION)?,
+        requested: keyed(requested_url, media_type::EXTRACTION)?,
+        fetch_time: whole_second(fetch_time),
+        fetch_method: *fetch_method,
+        expires: whole_second(expires),
+        metadata: metadata.to_string(),
+        content_text: content_text.clone(),
+    })
+}
+
+/// A URL of a fact with its key.
+fn keyed(url: &str, media_type: &str) -> Result<KeyedUrl, FactError> {
+    let invalid = |error: UrlError| FactError {
+        media_type: media_type.to_owned(),
+        source: serde::de::Error::custom(error),
+    };
+    KeyedUrl::new(url).map_err(invalid)
 }
 
 /// The row of a score. The fact is the row itself, so evidence and attributions need not be

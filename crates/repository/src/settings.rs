@@ -4,12 +4,14 @@
 //! number and not because of an unknown key. Unknown keys are refused as well: ignoring them would
 //! hide mistakes such as `silo-size` for `silo_size`.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use varve_core::allowed_host::{AllowError, AllowedHost};
 use varve_core::headers::Redaction;
+use varve_core::history::DomainSettings;
 use varve_warc::write::{Dictionary, Packing};
 
 use crate::byte_size::ByteSize;
@@ -65,6 +67,12 @@ pub struct ArchiveSettings {
     /// Hosts, addresses and networks that may be fetched although they are private.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allow_private: Vec<String>,
+    /// How long an extraction of a page is an answer, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extract_ttl: Option<u64>,
+    /// How the pages of single domains are fetched.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty", rename = "domain")]
+    pub domains: BTreeMap<String, DomainSettings>,
     /// The implementation of the catalog. The factory of backends knows the values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub catalog: Option<String>,
@@ -168,6 +176,8 @@ impl ArchiveSettings {
             packing_level: None,
             contact: None,
             allow_private: Vec::new(),
+            extract_ttl: None,
+            domains: BTreeMap::new(),
             catalog: None,
             silos: None,
         }

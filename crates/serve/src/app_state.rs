@@ -1,13 +1,17 @@
 //! The state that all handlers share: the archive, and the addresses of both origins.
 
 use std::net::SocketAddr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use chrono::{DateTime, Utc};
 use http::request::Parts;
 use varve_archive::VersionId;
 use varve_archive::history::HistoryReader;
+use varve_archive::pages::PageService;
 
+use crate::api::fetch_slots::FetchSlots;
 use crate::request::RequestParts;
+use crate::token::SigningKey;
 
 /// The state that all handlers share.
 pub(crate) struct AppState {
@@ -22,6 +26,14 @@ pub(crate) struct AppState {
     pub(crate) replay: SocketAddr,
     /// Host names under which clients may call this server.
     pub(crate) hosts: Vec<String>,
+    /// Reads pages for the API; only archives have it.
+    pub(crate) pages: Option<Arc<PageService>>,
+    /// The places for requests that fetch.
+    pub(crate) fetch_slots: FetchSlots,
+    /// Verifies the tokens of API clients, if they need one.
+    pub(crate) signing_key: Option<SigningKey>,
+    /// When the server started.
+    pub(crate) started: DateTime<Utc>,
     /// The totals that were counted last.
     pub(crate) totals: Mutex<Option<ArchiveTotals>>,
 }

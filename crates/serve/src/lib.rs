@@ -1,8 +1,9 @@
-//! Captures over HTTP: the web UI, the CDX API and replay.
+//! Captures over HTTP: the web UI, the extraction API, the CDX API and replay.
 //!
 //! One process serves two origins. The first has the UI and the APIs; the second has archived pages
-//! and nothing else, so that an archived script shares its origin with nothing of ours. Both only
-//! read, also while another process writes.
+//! and nothing else, so that an archived script shares its origin with nothing of ours. Only the
+//! extraction API writes, through the service that it is given; all else reads, also while another
+//! process writes.
 //!
 //! Owns HTTP: routes, headers, security policies, HTML of the UI. `varve-archive` decides which
 //! capture answers a request, `varve-page` rewrites bodies; this crate does not know how bodies are
@@ -12,9 +13,11 @@
 //! | --- | --- |
 //! | sockets, limits, shutdown | `server.rs`, `connection.rs` |
 //! | one axum [`Router`](axum::Router) for each origin | `ui/mod.rs`, `replay/mod.rs` |
+//! | the extraction API, and its tokens | `api/mod.rs`, `token.rs` |
 //! | handlers, which may block and run on the blocking pool | `blocking.rs` |
 //! | response bodies, streamed on demand | `body.rs` |
 
+mod api;
 mod app_state;
 mod archive_failure;
 mod blocking;
@@ -28,6 +31,7 @@ mod request;
 mod request_guard;
 mod response;
 mod server;
+pub mod token;
 mod ui;
 
 pub use server::{Origins, ServeError, ServeSettings, Server};

@@ -32,12 +32,16 @@ impl RequestParts for Parts {
     }
 
     fn parameters(&self, name: &str) -> impl Iterator<Item = String> {
-        let query = self.uri.query().unwrap_or_default();
-        query.split('&').filter_map(move |pair| {
-            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-            (decode(key) == name).then(|| decode(value))
-        })
+        form_values(self.uri.query().unwrap_or_default(), name)
     }
+}
+
+/// The decoded values of a name in a form or a query, in order.
+pub(crate) fn form_values(text: &str, name: &str) -> impl Iterator<Item = String> {
+    text.split('&').filter_map(move |pair| {
+        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+        (decode(key) == name).then(|| decode(value))
+    })
 }
 
 fn decode(text: &str) -> String {

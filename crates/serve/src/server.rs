@@ -7,19 +7,23 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::Router;
+use chrono::Utc;
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Semaphore;
 use varve_archive::history::HistoryReader;
+use varve_archive::pages::PageService;
 
+use crate::api::fetch_slots::{FetchSlots, MAX_RUNNING_FETCHES};
 use crate::app_state::AppState;
+use crate::token::SigningKey;
 use crate::{connection, replay, ui};
 
 /// Open connections on both origins together; further clients wait in the listen queue.
 const MAX_CONNECTIONS: usize = 512;
 /// Threads for handlers and for reading bodies. Slow readers hold none of them, so a few serve
-/// every connection.
-const MAX_BLOCKING_THREADS: usize = 32;
+/// every connection. Requests that fetch have threads besides these.
+const MAX_READING_THREADS: usize = 32;
 /// How often the stop flag is polled.
 const STOP_POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// How long open responses may take after the stop flag is set.
@@ -39,6 +43,10 @@ pub struct ServeSettings {
     pub replay_listen: SocketAddr,
     /// Host names, besides IP addresses, under which clients may call this server.
     pub hosts: Vec<String>,
+    /// Reads pages for the extraction API, which without it answers that there is none.
+    pub pages: Option<PageService>,
+    /// Verifies the tokens of API clients; without it they need none.
+    pub signing_key: Option<SigningKey>,
 }
 
 /// Why the server could not start.
@@ -76,6 +84,10 @@ impl Origins {
             ui: settings.listen,
             replay: settings.replay_listen,
             hosts: settings.hosts,
+            pages: settings.pages.map(Arc::new),
+            fetch_slots: FetchSlots::default(),
+            signing_key: settings.signing_key,
+            started: Utc::now(),
             totals: Mutex::new(None),
         });
         Self { ui: ui::router(&state), replay: replay::router(&state) }
@@ -97,7 +109,7 @@ impl Server {
     pub fn bind(history: HistoryReader, settings: ServeSettings) -> Result<Self, ServeError> {
         let runtime = Builder::new_multi_thread()
             .enable_all()
-            .max_blocking_threads(MAX_BLOCKING_THREADS)
+            .max_blocking_threads(MAX_READING_THREADS + MAX_RUNNING_FETCHES)
             .build()
             .map_err(ServeError::Start)?;
         let (ui, ui_address) = listen(&runtime, settings.listen)?;

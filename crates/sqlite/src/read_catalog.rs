@@ -2,8 +2,9 @@
 
 use varve_core::catalog::{CatalogRead, CatalogResult, Removal, UrlMatch};
 use varve_core::history::{
-    Capture, CaptureFilter, ListCursor, PageAbsence, PageState, StateCounts, StoredCheck, StoredDiff,
-    StoredDiffInfo, StoredScore, StoredVerdict, TimeOrder, VersionFilter, VersionInfo, VersionTag,
+    Capture, CaptureFilter, KeyedUrl, ListCursor, PageAbsence, PageState, StateCounts, StoredCheck,
+    StoredDiff, StoredDiffInfo, StoredDomainSettings, StoredExtraction, StoredScore, StoredVerdict,
+    TimeOrder, VersionFilter, VersionInfo, VersionTag,
 };
 use varve_core::{BodyId, CheckId, Moment, RecordId, RunId, VersionId};
 
@@ -200,12 +201,33 @@ impl<L: TableLayout> CatalogRead for TableCatalog<L> {
         self.query(|connection| verdicts::last_verdicts::<L>(connection, cursor))
     }
 
+    fn extraction(&self, requested: &KeyedUrl) -> CatalogResult<Option<StoredExtraction>> {
+        self.query(|connection| L::extraction(connection, requested))
+    }
+
+    fn extractions(&self, cursor: ListCursor<&str>) -> CatalogResult<Vec<StoredExtraction>> {
+        self.query(|connection| L::extractions(connection, cursor))
+    }
+
+    fn requests_of(&self, page: &KeyedUrl) -> CatalogResult<Vec<KeyedUrl>> {
+        self.query(|connection| L::requests_of(connection, page))
+    }
+
+    fn domain_settings(&self, domain: &str) -> CatalogResult<Option<StoredDomainSettings>> {
+        self.query(|connection| L::domain_settings(connection, domain))
+    }
+
+    fn all_domain_settings(&self, cursor: ListCursor<&str>) -> CatalogResult<Vec<StoredDomainSettings>> {
+        self.query(|connection| L::all_domain_settings(connection, cursor))
+    }
+
     fn removals_of(&self, record: &RecordId) -> CatalogResult<Vec<Removal>> {
         self.query(|connection| L::removals_of(connection, record))
     }
 
     fn removal_of_page(&self, capture: &Capture) -> CatalogResult<Option<Removal>> {
-        self.query(|connection| L::removal_of_page(connection, capture))
+        // One statement, and asked for each body that is read.
+        self.query_statement(|connection| L::removal_of_page(connection, capture))
     }
 
     fn removals_at(&self, url: &str, limit: usize) -> CatalogResult<Vec<Removal>> {

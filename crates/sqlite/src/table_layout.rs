@@ -9,6 +9,7 @@ use varve_core::catalog::{CatalogResult, CatalogRow, Removal, UrlMatch};
 use varve_core::history::{
     Capture, CaptureFilter, ListCursor, PageAbsence, PageState, StateCounts, StoredScore, TimeOrder,
 };
+use varve_core::history::{KeyedUrl, StoredDomainSettings, StoredExtraction};
 use varve_core::{BodyId, RecordId, VersionId};
 
 use crate::SqlResult;
@@ -83,7 +84,7 @@ pub enum BatchEffect {
 }
 
 /// A database that holds history. Functions are called in a transaction.
-pub trait TableLayout: CaptureTables + RemovalTables + 'static {
+pub trait TableLayout: CaptureTables + RemovalTables + ExtractionTables + 'static {
     /// Options for opening the database to write.
     type WriteOptions: Default;
     /// The cache of the writer.
@@ -271,6 +272,38 @@ pub trait CaptureTables {
     /// Every body that a capture refers to.
     fn each_body(connection: &Connection, each: &mut dyn FnMut(BodyId) -> CatalogResult<()>)
     -> SqlResult<()>;
+}
+
+/// How a database stores saved extractions and the settings of domains. The default is for one that
+/// has none.
+pub trait ExtractionTables {
+    /// The extraction that a requested URL leads to.
+    fn extraction(_connection: &Connection, _requested: &KeyedUrl) -> SqlResult<Option<StoredExtraction>> {
+        Ok(None)
+    }
+
+    /// All extractions, by canonical URL.
+    fn extractions(_connection: &Connection, _cursor: ListCursor<&str>) -> SqlResult<Vec<StoredExtraction>> {
+        Ok(Vec::new())
+    }
+
+    /// The requested URLs that lead to a page.
+    fn requests_of(_connection: &Connection, _page: &KeyedUrl) -> SqlResult<Vec<KeyedUrl>> {
+        Ok(Vec::new())
+    }
+
+    /// The settings of a domain.
+    fn domain_settings(_connection: &Connection, _domain: &str) -> SqlResult<Option<StoredDomainSettings>> {
+        Ok(None)
+    }
+
+    /// The settings of all domains, by domain.
+    fn all_domain_settings(
+        _connection: &Connection,
+        _cursor: ListCursor<&str>,
+    ) -> SqlResult<Vec<StoredDomainSettings>> {
+        Ok(Vec::new())
+    }
 }
 
 /// How a database stores removals. The default is for one that has none.

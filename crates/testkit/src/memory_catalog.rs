@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use varve_core::catalog::{Catalog, CatalogError, CatalogRead, CatalogResult, CatalogRow, Removal, UrlMatch};
 use varve_core::headers::HeaderView;
 use varve_core::history::{
-    Capture, CaptureFilter, CaptureOwner, ListCursor, PageAbsence, PageState, Presence, StateCounts,
-    StoredCheck, StoredDiff, StoredDiffInfo, StoredScore, StoredVerdict, TimeOrder, Version, VersionFilter,
-    VersionInfo, VersionTag,
+    Capture, CaptureFilter, CaptureOwner, KeyedUrl, ListCursor, PageAbsence, PageState, Presence,
+    StateCounts, StoredCheck, StoredDiff, StoredDiffInfo, StoredDomainSettings, StoredExtraction,
+    StoredScore, StoredVerdict, TimeOrder, Version, VersionFilter, VersionInfo, VersionTag,
 };
 use varve_core::url::{PageUrl, page_identity};
 use varve_core::{BodyId, CheckId, Moment, RecordId, RunId, VersionId};
@@ -34,6 +34,11 @@ pub struct MemoryModel {
     scores: Vec<StoredScore>,
     checks: BTreeMap<(Moment, CheckId), StoredCheck>,
     verdicts: BTreeMap<(String, Moment), StoredVerdict>,
+    /// By canonical URL.
+    extractions: BTreeMap<String, StoredExtraction>,
+    /// The pages that requested URLs lead to.
+    requests: BTreeMap<String, (KeyedUrl, KeyedUrl)>,
+    domain_settings: BTreeMap<String, StoredDomainSettings>,
     /// By the records of their tombstones, with the versions that a tombstone of a page applies to.
     removals: BTreeMap<RecordId, (Removal, BTreeSet<VersionId>)>,
 }
@@ -74,6 +79,19 @@ impl MemoryModel {
             CatalogRow::Verdict(verdict) => {
                 self.verdicts.insert((verdict.url.clone(), verdict.time), verdict);
             }
+            CatalogRow::Extraction(extraction) => {
+                let StoredExtraction { page, requested, .. } = (*extraction).clone();
+                self.requests.insert(requested.url.clone(), (requested, page));
+                self.extractions.insert(extraction.page.url.clone(), *extraction);
+            }
+            CatalogRow::ForgetExtraction(page) => {
+                self.requests.retain(|_, (_, target)| *target != page);
+                self.extractions.remove(&page.url);
+            }
+            CatalogRow::DomainSettings(settings) => {
+                self.domain_settings.insert(settings.domain.clone(), *settings);
+            }
+            CatalogRow::ForgetDomainSettings(domain) => _ = self.domain_settings.remove(&domain),
             CatalogRow::ForgetVersion(id) => self.forget_version(id),
             CatalogRow::ForgetDiffs(before) => self.diffs.retain(|_, diff| diff.time >= before),
             CatalogRow::Removal(removal) => self.removal(*removal),
@@ -613,6 +631,31 @@ impl CatalogRead for MemoryModel {
         Ok(self.claims.get(run).copied())
     }
 
+    fn extraction(&self, requested: &KeyedUrl) -> CatalogResult<Option<StoredExtraction>> {
+        let mapped = self.requests.get(&requested.url).map(|(_, page)| &page.url);
+        let mapped = mapped.and_then(|page| self.extractions.get(page));
+        Ok(mapped.or_else(|| self.extractions.get(&requested.url)).cloned())
+    }
+
+    fn extractions(&self, cursor: ListCursor<&str>) -> CatalogResult<Vec<StoredExtraction>> {
+        let later = self.extractions.iter().filter(|(url, _)| Some(url.as_str()) > cursor.after);
+        Ok(later.map(|(_, extraction)| extraction.clone()).take(cursor.limit).collect())
+    }
+
+    fn requests_of(&self, page: &KeyedUrl) -> CatalogResult<Vec<KeyedUrl>> {
+        let leading = self.requests.values().filter(|(_, target)| target == page);
+        Ok(leading.map(|(requested, _)| requested.clone()).collect())
+    }
+
+    fn domain_settings(&self, domain: &str) -> CatalogResult<Option<StoredDomainSettings>> {
+        Ok(self.domain_settings.get(domain).cloned())
+    }
+
+    fn all_domain_settings(&self, cursor: ListCursor<&str>) -> CatalogResult<Vec<StoredDomainSettings>> {
+        let later = self.domain_settings.iter().filter(|(domain, _)| Some(domain.as_str()) > cursor.after);
+        Ok(later.map(|(_, settings)| settings.clone()).take(cursor.limit).collect())
+    }
+
     fn removals_of(&self, record: &RecordId) -> CatalogResult<Vec<Removal>> {
         Ok(self.removals_where(|removal| removal.tombstone.record == *record))
     }
@@ -780,6 +823,11 @@ forward_to_model! {
     fn captures_of_run(&self, run: &RunId) -> u64;
     fn each_record_of_run(&self, run: &RunId, each: &mut dyn FnMut(RecordId)) -> ();
     fn version_of_run(&self, run: &RunId) -> Option<VersionId>;
+    fn extraction(&self, requested: &KeyedUrl) -> Option<StoredExtraction>;
+    fn extractions(&self, cursor: ListCursor<&str>) -> Vec<StoredExtraction>;
+    fn requests_of(&self, page: &KeyedUrl) -> Vec<KeyedUrl>;
+    fn domain_settings(&self, domain: &str) -> Option<StoredDomainSettings>;
+    fn all_domain_settings(&self, cursor: ListCursor<&str>) -> Vec<StoredDomainSettings>;
     fn removals_of(&self, record: &RecordId) -> Vec<Removal>;
     fn removal_of_page(&self, capture: &Capture) -> Option<Removal>;
     fn removals_at(&self, url: &str, limit: usize) -> Vec<Removal>;

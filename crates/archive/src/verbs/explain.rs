@@ -10,6 +10,11 @@ pub use varve_core::url::explain::{ExplainStep, Explanation};
 
 use varve_core::secret::ShownUrl;
 use varve_core::url::Reference;
+use varve_repository::history::HistoryReader;
+
+use super::canonical_lookup::declaring_pages;
+use super::log::spellings;
+use crate::error::ArchiveError;
 
 /// The result of explaining a URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +29,33 @@ pub struct Explained {
 pub fn explain(url: &str, aliases: &Aliases, groups: &[GroupPattern]) -> Explained {
     let explanation = varve_core::url::explain::explain(url, aliases, groups);
     Explained { explanation: hidden(explanation, aliases, groups), refusal: Reference::parse(url).err() }
+}
+
+/// Adds the rule by which an archive finds the captures of the URL: the URL itself, another spelling of
+/// the same page, or a page that declared it as its canonical URL.
+pub fn add_lookup(history: &HistoryReader, explanation: &mut Explanation) -> Result<(), ArchiveError> {
+    let url = explanation.url.clone();
+    if ShownUrl(&url).to_string() != url || url.contains(varve_core::secret::HIDDEN_TEXT) {
+        return Ok(());
+    }
+    let mut stored = Vec::new();
+    for spelling in spellings(&url) {
+        stored.extend(history.catalog().spellings_of(&spelling)?);
+    }
+    let (rule, text, after) = if stored.contains(&url) {
+        ("lookup/exact", "captures of this very URL are in the archive", url.clone())
+    } else if let Some(other) = stored.into_iter().next() {
+        ("lookup/page", "captures of the same page are in the archive", other)
+    } else if let Some(page) = declaring_pages(history, &url)?.into_iter().next() {
+        ("lookup/canonical", "a captured page declared it as its canonical URL", page)
+    } else {
+        ("lookup/none", "nothing in the archive is found by it", url.clone())
+    };
+    let changed = after != url;
+    let step =
+        ExplainStep { rule: rule.to_owned(), explanation: text.to_owned(), before: url, after, changed };
+    explanation.steps.push(step);
+    Ok(())
 }
 
 /// The replacement for user info in the URL that is explained instead.

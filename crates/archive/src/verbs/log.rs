@@ -6,6 +6,7 @@ use varve_core::url::query::UrlQuery;
 use varve_core::url::{clean, normalise, page_identity};
 use varve_core::{CheckId, Moment, VersionId};
 
+use super::canonical_lookup::declaring_pages;
 use super::capture::refuse_user_info;
 use super::cat::CaptureSelector;
 use crate::error::ArchiveError;
@@ -129,7 +130,8 @@ pub fn may_end_behind(history: &HistoryReader, url: &str, capture: &Capture) -> 
 }
 
 /// The result for all stored spellings of a URL together. If none is stored, the result for the
-/// first likely spelling that has one.
+/// first likely spelling that has one, or else for the first page that declared the URL as its
+/// canonical one.
 pub(crate) fn at_address<T>(
     history: &HistoryReader,
     url: &str,
@@ -137,18 +139,36 @@ pub(crate) fn at_address<T>(
 ) -> Result<Option<T>, ArchiveError> {
     refuse_user_info(url)?;
     let kept = history.catalog().spellings_of(url)?;
-    if kept.is_empty() {
-        return first_kept(history, url, |spelling| find(&[spelling]));
+    let found = match kept.is_empty() {
+        true => first_kept(history, url, |spelling| find(&[spelling]))?,
+        false => find(&kept.iter().map(String::as_str).collect::<Vec<_>>())?,
+    };
+    if found.is_some() || !kept.is_empty() {
+        return Ok(found);
     }
-    find(&kept.iter().map(String::as_str).collect::<Vec<_>>())
+    for page in declaring_pages(history, url)? {
+        let kept = history.catalog().spellings_of(&page)?;
+        if let Some(found) = find(&kept.iter().map(String::as_str).collect::<Vec<_>>())? {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
 }
 
-/// The responses and committed pages of a URL that were removed from the silos and have no capture any more, latest
-/// removal first.
+/// The responses and committed pages of a URL that were removed from the silos and have no capture
+/// any more, latest removal first. One that was removed together with its page still has a capture,
+/// which shows that removal.
 pub fn removals(history: &HistoryReader, url: &str, limit: usize) -> Result<Vec<Removal>, ArchiveError> {
     let found = first_kept(history, url, |spelling| {
         let found = history.catalog().removals_at(spelling, limit)?;
-        Ok(Some(found).filter(|found| !found.is_empty()))
+        let mut without_capture = Vec::with_capacity(found.len());
+        for removal in found {
+            let same_record = history.catalog().removals_of(&removal.tombstone.record)?;
+            if !same_record.iter().any(|other| other.tombstone.page() == Some(spelling)) {
+                without_capture.push(removal);
+            }
+        }
+        Ok(Some(without_capture).filter(|found| !found.is_empty()))
     })?;
     Ok(found.unwrap_or_default())
 }

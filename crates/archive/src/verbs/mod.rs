@@ -6,6 +6,7 @@
 pub mod audit;
 pub mod audit_site;
 pub mod blame;
+pub(crate) mod canonical_lookup;
 pub mod capture;
 pub mod cat;
 pub mod check;
@@ -26,7 +27,7 @@ pub mod intent;
 pub mod key;
 pub mod log;
 pub mod moku;
-mod page_events;
+pub(crate) mod page_events;
 pub mod plan;
 pub mod purge;
 pub mod rebuild;

@@ -4,6 +4,7 @@
 //! every verb and stays small, and because a user may delete this file to save its space.
 
 mod candidates;
+mod declarations;
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -13,14 +14,15 @@ use varve_core::VersionId;
 use varve_core::catalog::{CatalogError, CatalogResult};
 use varve_core::history::ListCursor;
 use varve_core::search_index::{
-    CandidateParts, IndexedPage, PartNumber, SearchIndex, SearchIndexRead, SearchPart, SearchRow, WordLookup,
+    CandidateParts, IndexedPage, PartNumber, SearchIndex, SearchIndexRead, SearchPart, SearchRow,
+    UrlDeclaration, WordLookup,
 };
 use varve_sqlite::{DatabasePath, ReaderPool, SqlResult, UnlocatedError, collect_rows, execute, sql_limit};
 
 /// `vrvs`: the application id in SQLite's header.
 const APPLICATION_ID: i64 = 0x7672_7673;
 /// The format that this program reads and writes.
-const SEARCH_FORMAT: i64 = 1;
+const SEARCH_FORMAT: i64 = 2;
 
 /// The size of a page of the database. Records of a few kilobytes waste less of large pages.
 const DATABASE_PAGE_BYTES: i64 = 16_384;
@@ -121,13 +123,23 @@ impl SearchIndexRead for SqliteSearchIndex {
         self.readers.query(|connection| candidates::find(connection, words, site))
     }
 
-    fn page_with(&self, part: PartNumber) -> CatalogResult<Option<IndexedPage>> {
-        let condition = "g.no = (SELECT page_no FROM parts WHERE no = ?1)";
-        self.readers.query(|connection| read_page(connection, condition, &part.0))
+    fn page_of(&self, part: PartNumber) -> CatalogResult<Option<String>> {
+        let sql = "SELECT g.page FROM parts AS p JOIN pages AS g ON g.no = p.page_no WHERE p.no = ?1";
+        self.readers.query(|connection| {
+            Ok(connection.prepare_cached(sql)?.query_row([part.0], |row| row.get(0)).optional()?)
+        })
     }
 
     fn page(&self, page: &str) -> CatalogResult<Option<IndexedPage>> {
-        self.readers.query(|connection| read_page(connection, "g.page = ?1", &page))
+        self.readers.query(|connection| read_page(connection, page))
+    }
+
+    fn declarations_about(&self, target: &str, limit: usize) -> CatalogResult<Vec<UrlDeclaration>> {
+        self.readers.query(|connection| declarations::about(connection, target, limit))
+    }
+
+    fn declarations_of(&self, page: &str) -> CatalogResult<Vec<UrlDeclaration>> {
+        self.readers.query(|connection| declarations::of_page(connection, page))
     }
 
     fn pages(&self, cursor: ListCursor<&str>) -> CatalogResult<Vec<String>> {
@@ -139,17 +151,11 @@ impl SearchIndexRead for SqliteSearchIndex {
     }
 }
 
-fn read_page(
-    connection: &Connection,
-    condition: &str,
-    value: &dyn rusqlite::ToSql,
-) -> SqlResult<Option<IndexedPage>> {
-    let sql = format!(
-        "SELECT g.page, g.url, p.record FROM pages AS g JOIN parts AS p ON p.page_no = g.no
-         WHERE {condition} ORDER BY p.place"
-    );
+fn read_page(connection: &Connection, page: &str) -> SqlResult<Option<IndexedPage>> {
+    let sql = "SELECT g.page, g.url, p.record FROM pages AS g JOIN parts AS p ON p.page_no = g.no
+         WHERE g.page = ?1 ORDER BY p.place";
     let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
-    let parts: Vec<(String, String, Vec<u8>)> = collect_rows(connection, &sql, [value], read)?;
+    let parts: Vec<(String, String, Vec<u8>)> = collect_rows(connection, sql, [page], read)?;
     let mut found: Option<IndexedPage> = None;
     for (page, url, record) in parts {
         found.get_or_insert(IndexedPage { page, url, records: Vec::new() }).records.push(record);
@@ -164,6 +170,7 @@ impl SearchIndex for SqliteSearchIndex {
             for row in rows {
                 match row {
                     SearchRow::Part(part) => store_part(&transaction, &part)?,
+                    SearchRow::Declaration(declaration) => declarations::store(&transaction, &declaration)?,
                     SearchRow::Version(id) => {
                         let sql = "INSERT OR IGNORE INTO versions (id) VALUES (?1)";
                         execute(&transaction, sql, [id.as_bytes()])?;

@@ -144,7 +144,7 @@ impl<'a> Ancestry<'a> {
     }
 
     fn texts(&self, url_nos: &[i64]) -> SqlResult<HashMap<i64, String>> {
-        let mut statement = self.connection.prepare_cached("SELECT url FROM urls WHERE no = ?1")?;
+        let mut statement = self.connection.prepare_cached("SELECT url FROM page_urls WHERE no = ?1")?;
         let mut texts = HashMap::new();
         for url_no in url_nos {
             texts.insert(*url_no, statement.query_row([url_no], |row| row.get(0))?);
@@ -227,7 +227,7 @@ impl<'a> Ancestry<'a> {
         if !has_others {
             return Ok(vec![page_no]);
         }
-        let sql = "SELECT no FROM urls WHERE page_no = ?1";
+        let sql = "SELECT no FROM page_urls WHERE page_no = ?1";
         let mut url_nos: Vec<i64> = collect_rows(self.connection, sql, [page_no], |row| Ok(row.get(0)?))?;
         url_nos.push(page_no);
         Ok(url_nos)

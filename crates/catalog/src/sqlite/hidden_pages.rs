@@ -31,7 +31,7 @@ impl WriteBatch<'_> {
         }
         let sql = format!(
             "UPDATE captures SET headers_no = NULL, own_headers = NULL WHERE no IN (
-                 SELECT c.no FROM urls AS u CROSS JOIN captures AS c ON c.url_no = u.no
+                 SELECT c.no FROM page_urls AS u CROSS JOIN captures AS c ON c.url_no = u.no
                  WHERE u.url_key = ?1 AND u.url = ?2
                    AND iif(typeof(c.record) = 'integer', {BODY_ID_SQL}, c.record) IS ?3)
              AND (headers_no IS NOT NULL OR own_headers IS NOT NULL)"

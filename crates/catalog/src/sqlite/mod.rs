@@ -5,6 +5,7 @@
 //! sets the id. Many readers may read beside one writer.
 
 mod ancestry;
+mod extractions;
 mod hidden_pages;
 mod newest_captures;
 mod read_captures;

@@ -14,9 +14,9 @@ use varve_sqlite::{SqlResult, collect_rows, sql_limit};
 
 use super::read_captures::{CaptureKey, capture_columns, read_capture, url_key};
 
-/// The rows of `urls` with the keys `?1`, each with the position of its key.
+/// The rows of `page_urls` with the keys `?1`, each with the position of its key.
 const SELECT_URLS: &str = "SELECT j.key, u.no, u.url FROM json_each(?1) AS j
-    CROSS JOIN urls AS u ON u.url_key = j.value";
+    CROSS JOIN page_urls AS u ON u.url_key = j.value";
 
 /// The newest `?2` captures of each URL in `?1`, with the numbers of the owner and the URL.
 const SELECT_NEWEST: &str = concat!(
@@ -26,7 +26,7 @@ const SELECT_NEWEST: &str = concat!(
     CROSS JOIN captures AS c ON c.no IN (
         SELECT n.no FROM captures AS n WHERE n.url_no = j.value
         ORDER BY n.time DESC, n.owner_no DESC, n.no DESC LIMIT ?2)
-    CROSS JOIN owners AS o ON o.no = c.owner_no CROSS JOIN urls AS u ON u.no = c.url_no
+    CROSS JOIN owners AS o ON o.no = c.owner_no CROSS JOIN page_urls AS u ON u.no = c.url_no
     LEFT JOIN headers AS h ON h.no = c.headers_no"
 );
 

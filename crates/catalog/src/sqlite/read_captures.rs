@@ -39,7 +39,7 @@ pub(super) const SELECT_CAPTURES: &str = concat!(
     "SELECT ",
     capture_columns!(),
     ", c.owner_no
-    FROM captures AS c CROSS JOIN owners AS o ON o.no = c.owner_no CROSS JOIN urls AS u ON u.no = c.url_no
+    FROM captures AS c CROSS JOIN owners AS o ON o.no = c.owner_no CROSS JOIN page_urls AS u ON u.no = c.url_no
     LEFT JOIN headers AS h ON h.no = c.headers_no"
 );
 
@@ -72,9 +72,9 @@ impl CaptureTables for ArchiveTables {
         let Some((owner, held)) = owner_of(connection, version)? else { return Ok(Vec::new()) };
         let limit = sql_limit(cursor.limit);
         let from = if url_order_is_cheaper(connection, held, limit)? {
-            "urls AS u CROSS JOIN captures AS c INDEXED BY captures_by_owner ON c.owner_no = ?1 AND c.url_no = u.no"
+            "page_urls AS u CROSS JOIN captures AS c INDEXED BY captures_by_owner ON c.owner_no = ?1 AND c.url_no = u.no"
         } else {
-            "captures AS c INDEXED BY captures_by_owner CROSS JOIN urls AS u ON u.no = c.url_no"
+            "captures AS c INDEXED BY captures_by_owner CROSS JOIN page_urls AS u ON u.no = c.url_no"
         };
         let after = if cursor.after.is_some() { "AND (u.path, u.url) > (?3, ?4)" } else { "AND ?3 IS ?4" };
         let sql = format!(
@@ -97,7 +97,7 @@ impl CaptureTables for ArchiveTables {
     fn captures_at_path(connection: &Connection, version: &VersionId, path: &str) -> SqlResult<Vec<Capture>> {
         let Some((owner, _)) = owner_of(connection, version)? else { return Ok(Vec::new()) };
         let sql = format!(
-            "SELECT {CAPTURE_COLUMNS} FROM urls AS u
+            "SELECT {CAPTURE_COLUMNS} FROM page_urls AS u
              CROSS JOIN captures AS c INDEXED BY captures_by_owner ON c.owner_no = ?1 AND c.url_no = u.no
              CROSS JOIN owners AS o ON o.no = c.owner_no LEFT JOIN headers AS h ON h.no = c.headers_no
              WHERE u.path = ?2 ORDER BY u.url, c.time, c.no"
@@ -177,7 +177,7 @@ impl CaptureTables for ArchiveTables {
     fn captures_by_url(connection: &Connection, cursor: ListCursor<&str>) -> SqlResult<Option<Vec<Capture>>> {
         let after = if cursor.after.is_some() { "WHERE u.url > ?1" } else { "WHERE ?1 IS NULL" };
         let sql = format!(
-            "SELECT {CAPTURE_COLUMNS} FROM urls AS u INDEXED BY urls_by_url
+            "SELECT {CAPTURE_COLUMNS} FROM page_urls AS u INDEXED BY page_urls_by_url
              CROSS JOIN captures AS c INDEXED BY captures_by_url ON c.url_no = u.no
              CROSS JOIN owners AS o ON o.no = c.owner_no LEFT JOIN headers AS h ON h.no = c.headers_no
              {after} ORDER BY u.url"
@@ -202,7 +202,7 @@ impl CaptureTables for ArchiveTables {
         version: &VersionId,
         urls: &[&str],
     ) -> SqlResult<Vec<Capture>> {
-        let sql = "SELECT path FROM urls WHERE url_key = ?1 AND url = ?2";
+        let sql = "SELECT path FROM page_urls WHERE url_key = ?1 AND url = ?2";
         let mut paths: Vec<String> = Vec::new();
         for url in urls {
             paths.append(&mut collect_rows(connection, sql, params![url_key(url), url], |row| {
@@ -231,7 +231,7 @@ impl CaptureTables for ArchiveTables {
 
     fn spellings_of(connection: &Connection, url: &str) -> SqlResult<Vec<String>> {
         let wanted = PageUrl::parse(url);
-        let sql = "SELECT DISTINCT url FROM urls WHERE url_key = ?1 ORDER BY url";
+        let sql = "SELECT DISTINCT url FROM page_urls WHERE url_key = ?1 ORDER BY url";
         let mut found: Vec<String> = collect_rows(connection, sql, [url_key(url)], |row| Ok(row.get(0)?))?;
         found.retain(|kept| kept == url || (wanted.is_some() && PageUrl::parse(kept) == wanted));
         Ok(found)
@@ -243,8 +243,8 @@ impl CaptureTables for ArchiveTables {
             _ => (">=", prefix),
         };
         let sql = format!(
-            "SELECT DISTINCT url FROM urls WHERE url {compare} ?1
-             AND EXISTS (SELECT 1 FROM captures WHERE url_no = urls.no) ORDER BY url LIMIT ?2"
+            "SELECT DISTINCT url FROM page_urls WHERE url {compare} ?1
+             AND EXISTS (SELECT 1 FROM captures WHERE url_no = page_urls.no) ORDER BY url LIMIT ?2"
         );
         let mut found: Vec<String> =
             collect_rows(connection, &sql, params![from, sql_limit(cursor.limit)], |row| Ok(row.get(0)?))?;
@@ -269,7 +269,7 @@ impl CaptureTables for ArchiveTables {
 /// Whether it is cheaper to look up all URLs in order than to sort the captures of the version. The
 /// first is cheap if the version holds most URLs, the second if it holds few.
 pub(super) fn url_order_is_cheaper(connection: &Connection, held: i64, limit: i64) -> SqlResult<bool> {
-    let sql = "SELECT coalesce(max(no), 0) FROM urls";
+    let sql = "SELECT coalesce(max(no), 0) FROM page_urls";
     let urls: i64 = connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
     let lookups = i128::from(limit.min(held)) * i128::from(urls) / i128::from(held.max(1));
     Ok(lookups < i128::from(held))
@@ -347,13 +347,13 @@ fn cursor_key(connection: &Connection, order: TimeOrder, after: Option<&Capture>
 
 /// The row of a URL with a path.
 fn url_no_at(connection: &Connection, url: &str, path: &str) -> SqlResult<Option<i64>> {
-    let sql = "SELECT no FROM urls WHERE path = ?1 AND url = ?2";
+    let sql = "SELECT no FROM page_urls WHERE path = ?1 AND url = ?2";
     Ok(connection.prepare_cached(sql)?.query_row([path, url], |row| row.get(0)).optional()?)
 }
 
 /// The rows of a URL: one for each of its paths.
 pub(super) fn url_nos_of(connection: &Connection, url: &str) -> SqlResult<Vec<i64>> {
-    let sql = "SELECT no FROM urls WHERE url_key = ?1 AND url = ?2 ORDER BY no";
+    let sql = "SELECT no FROM page_urls WHERE url_key = ?1 AND url = ?2 ORDER BY no";
     collect_rows(connection, sql, params![url_key(url), url], |row| Ok(row.get(0)?))
 }
 

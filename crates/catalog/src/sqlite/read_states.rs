@@ -24,14 +24,14 @@ const MIN_LOOKUPS: usize = 64;
 /// The number of absences of a version up to which they are sorted for each batch.
 const MAX_SORTED_ABSENCES: i64 = 10_000;
 
-/// The rows of `urls` in the order of paths, each with the newest capture up to the version `?1`,
+/// The rows of `page_urls` in the order of paths, each with the newest capture up to the version `?1`,
 /// and whether it has absences or other spellings.
 fn select_urls(condition: &str) -> String {
     format!(
         "SELECT {CAPTURE_COLUMNS}, c.owner_no, u.no, u.page_no,
              EXISTS (SELECT 1 FROM absences AS a WHERE a.url_no = u.no)
-             OR EXISTS (SELECT 1 FROM urls AS s WHERE s.page_no = u.no), u.path
-         FROM urls AS u INDEXED BY urls_by_path
+             OR EXISTS (SELECT 1 FROM page_urls AS s WHERE s.page_no = u.no), u.path
+         FROM page_urls AS u INDEXED BY page_urls_by_path
          LEFT JOIN captures AS c ON c.no = (
              SELECT e.no FROM captures AS e INDEXED BY captures_by_event WHERE e.url_no = u.no AND e.owner_no <= ?1
              ORDER BY e.owner_no DESC, e.time DESC, e.no DESC LIMIT 1)
@@ -140,7 +140,7 @@ fn numbered_capture(connection: &Connection, no: i64) -> SqlResult<(i64, Capture
 }
 
 fn url_and_path(connection: &Connection, url_no: i64) -> SqlResult<(String, String)> {
-    let sql = "SELECT url, path FROM urls WHERE no = ?1";
+    let sql = "SELECT url, path FROM page_urls WHERE no = ?1";
     Ok(connection.prepare_cached(sql)?.query_row([url_no], |row| Ok((row.get(0)?, row.get(1)?)))?)
 }
 
@@ -211,7 +211,7 @@ pub(super) fn read_counts(row: &Row<'_>) -> rusqlite::Result<StateCounts> {
 fn count_state(connection: &Connection, version: &VersionId) -> SqlResult<StateCounts> {
     let mut counts = StateCounts::default();
     let Some(ancestry) = Ancestry::of(connection, version)? else { return Ok(counts) };
-    let sql = "SELECT no, EXISTS (SELECT 1 FROM urls AS s WHERE s.page_no = urls.no) FROM urls WHERE page_no IS NULL";
+    let sql = "SELECT no, EXISTS (SELECT 1 FROM page_urls AS s WHERE s.page_no = page_urls.no) FROM page_urls WHERE page_no IS NULL";
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
@@ -224,7 +224,7 @@ fn count_state(connection: &Connection, version: &VersionId) -> SqlResult<StateC
 }
 
 /// Calls `each` with the path and the URL of every page about which exactly one of two ancestries
-/// says something. Returns false if there are so many that reading both states is as fast.
+/// says something. Returns false if they are too many, and reading both states is as fast.
 pub(super) fn each_page_that_differs(
     connection: &Connection,
     base: &VersionId,
@@ -237,7 +237,7 @@ pub(super) fn each_page_that_differs(
     let held = state_counts(connection, base)?.shown().max(state_counts(connection, head)?.shown());
     let limit = usize::try_from(held).unwrap_or(usize::MAX) / PAGES_PER_LOOKUP + MIN_LOOKUPS;
     let Some(url_nos) = urls_between(connection, (&from, &to), limit)? else { return Ok(false) };
-    let mut statement = connection.prepare_cached("SELECT path, url FROM urls WHERE no = ?1")?;
+    let mut statement = connection.prepare_cached("SELECT path, url FROM page_urls WHERE no = ?1")?;
     for url_no in url_nos {
         statement.query_row([url_no], |row| {
             each(row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_str()?);
@@ -247,7 +247,7 @@ pub(super) fn each_page_that_differs(
     Ok(true)
 }
 
-/// The rows of `urls` about which exactly one of two ancestries says something, in the order of
+/// The rows of `page_urls` about which exactly one of two ancestries says something, in the order of
 /// their numbers. `None` if there are more than `limit`.
 fn urls_between(
     connection: &Connection,
@@ -305,9 +305,9 @@ pub(super) fn absences_in(
     let limit = sql_limit(cursor.limit);
     let in_url_order = held >= MAX_SORTED_ABSENCES || url_order_is_cheaper(connection, held, limit)?;
     let from = if in_url_order {
-        "urls AS u CROSS JOIN absences AS a ON a.url_no = u.no AND a.owner_no = ?1"
+        "page_urls AS u CROSS JOIN absences AS a ON a.url_no = u.no AND a.owner_no = ?1"
     } else {
-        "absences AS a INDEXED BY absences_by_owner CROSS JOIN urls AS u ON u.no = a.url_no"
+        "absences AS a INDEXED BY absences_by_owner CROSS JOIN page_urls AS u ON u.no = a.url_no"
     };
     let after = if cursor.after.is_some() { "AND (u.path, u.url) > (?3, ?4)" } else { "AND ?3 IS ?4" };
     let sql = format!(

@@ -72,11 +72,11 @@ impl WriteBatch<'_> {
         self.connection.execute_batch(
             "DELETE FROM temp.removed_urls WHERE EXISTS (SELECT 1 FROM captures AS c WHERE c.url_no = removed_urls.url_no)
                  OR EXISTS (SELECT 1 FROM absences AS a WHERE a.url_no = removed_urls.url_no);
-             DELETE FROM urls WHERE no IN (SELECT url_no FROM temp.removed_urls);
+             DELETE FROM page_urls WHERE no IN (SELECT url_no FROM temp.removed_urls);
              -- Another spelling becomes the first of its page.
-             CREATE TEMP TABLE first_spellings AS SELECT page_no AS old, min(no) AS new FROM urls
+             CREATE TEMP TABLE first_spellings AS SELECT page_no AS old, min(no) AS new FROM page_urls
                  WHERE page_no IN (SELECT url_no FROM temp.removed_urls) GROUP BY page_no;
-             UPDATE urls SET page_no = (SELECT nullif(f.new, urls.no) FROM temp.first_spellings AS f WHERE f.old = urls.page_no)
+             UPDATE page_urls SET page_no = (SELECT nullif(f.new, page_urls.no) FROM temp.first_spellings AS f WHERE f.old = page_urls.page_no)
                  WHERE page_no IN (SELECT old FROM temp.first_spellings);
              DROP TABLE temp.first_spellings;
              DROP TABLE temp.removed_urls",

@@ -1,5 +1,5 @@
 //! Writes a batch of rows in one transaction: versions, tags, HEAD, diffs, scores, verdicts and
-//! removals. `write_captures` writes captures.
+//! removals. `write_captures` writes captures, and `extractions` writes extractions.
 //!
 //! Within a batch a capture may come before its version. The end of the batch checks that all
 //! versions came.
@@ -94,6 +94,12 @@ impl WriteBatch<'_> {
             CatalogRow::Score(score) => self.score(&score),
             CatalogRow::Check(check) => store_check::<ArchiveTables>(self.connection, &check),
             CatalogRow::Verdict(verdict) => store_verdict::<ArchiveTables>(self.connection, &verdict),
+            CatalogRow::Extraction(extraction) => self.extraction(&extraction),
+            CatalogRow::ForgetExtraction(page) => self.remove_extraction(&page),
+            CatalogRow::DomainSettings(settings) => self.domain_settings(&settings),
+            CatalogRow::ForgetDomainSettings(domain) => {
+                self.execute("DELETE FROM domain_settings WHERE domain = ?1", [domain])
+            }
             CatalogRow::Removal(removal) => self.removal(&removal),
             CatalogRow::ForgetVersion(id) => self.remove_version(&id),
             CatalogRow::ForgetDiffs(before) => {

@@ -23,7 +23,7 @@ pub struct UrlCache {
     data_version: i64,
 }
 
-/// A row of `urls` and its newest capture.
+/// A row of `page_urls` and its newest capture.
 pub(super) struct CachedUrl {
     /// Its number.
     pub(super) no: i64,

@@ -114,7 +114,7 @@ impl WriteBatch<'_> {
             return Ok(self.connection.prepare_cached(sql)?.query_row([id.as_bytes()], |row| row.get(0))?);
         }
         let sql = format!(
-            "SELECT EXISTS (SELECT 1 FROM urls AS u CROSS JOIN captures AS c ON c.url_no = u.no
+            "SELECT EXISTS (SELECT 1 FROM page_urls AS u CROSS JOIN captures AS c ON c.url_no = u.no
              WHERE u.url_key = ?1 AND u.url = ?2 AND c.time = ?3 AND c.owner_no = ?4 AND c.id IS NULL
                AND iif(typeof(c.record) = 'integer', {BODY_ID_SQL}, c.record) IS ?5)"
         );
@@ -152,7 +152,7 @@ impl WriteBatch<'_> {
         let key = url_key(url);
         let (mut found, mut page_no, mut is_only_row) = (None, None, true);
         let page = PageUrl::parse(url);
-        let sql = "SELECT no, path, url, page_no FROM urls WHERE url_key = ?1";
+        let sql = "SELECT no, path, url, page_no FROM page_urls WHERE url_key = ?1";
         let mut statement = self.connection.prepare_cached(sql)?;
         let mut rows = statement.query([key])?;
         while let Some(row) = rows.next()? {
@@ -170,7 +170,7 @@ impl WriteBatch<'_> {
         }
         let Some(no) = found else {
             self.execute(
-                "INSERT INTO urls (url_key, url, path, page_no) VALUES (?1, ?2, ?3, ?4)",
+                "INSERT INTO page_urls (url_key, url, path, page_no) VALUES (?1, ?2, ?3, ?4)",
                 params![key, url, path, page_no],
             )?;
             let no = self.connection.last_insert_rowid();

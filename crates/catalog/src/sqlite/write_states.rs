@@ -190,11 +190,11 @@ impl WriteBatch<'_> {
     /// Adds the difference that a version makes to the number of pages.
     fn count_changes(&self, no: i64, at: LinePosition, counts: &mut StateCounts) -> SqlResult<()> {
         let ancestry = Ancestry::at(self.connection, no, Some(at))?;
-        let sql = "SELECT p.no, EXISTS (SELECT 1 FROM urls AS s WHERE s.page_no = p.no) FROM (
+        let sql = "SELECT p.no, EXISTS (SELECT 1 FROM page_urls AS s WHERE s.page_no = p.no) FROM (
                  SELECT DISTINCT coalesce(u.page_no, u.no) AS no FROM (
                      SELECT url_no FROM captures WHERE owner_no = ?1 UNION ALL
                      SELECT url_no FROM absences WHERE owner_no = ?1) AS e
-                 CROSS JOIN urls AS u ON u.no = e.url_no) AS p";
+                 CROSS JOIN page_urls AS u ON u.no = e.url_no) AS p";
         let mut statement = self.connection.prepare_cached(sql)?;
         let mut rows = statement.query([no])?;
         while let Some(row) = rows.next()? {

@@ -19,6 +19,7 @@ use varve_archive::verbs::intent;
 use varve_archive::verbs::plan::{Plan, is_project, load};
 use varve_archive::{ArchiveError, ArchivePaths};
 
+pub(super) use self::arguments::find_chromium;
 use self::arguments::{BrowserArgs, HeaderArgs, LimitArgs, RateArgs, RefetchArgs, ScopeArgs};
 use self::run_reporter::{CaptureSummary, RunReporter};
 use self::unsent_credentials::UnsentCredentials;
@@ -336,6 +337,9 @@ fn got(ended: &RunEnd) -> String {
         } else {
             format!("{nothing}: {}", parts.join(", "))
         };
+    }
+    if tally.captured == tally.robots && ended.captures == tally.captured {
+        return format!("nothing could be captured: {} failed, and the version says so", tally.failed);
     }
     // A resumed run has captures of earlier processes; only those of this process are counted by kind.
     let all_now = ended.captures == tally.captured;

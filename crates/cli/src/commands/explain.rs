@@ -1,9 +1,10 @@
 //! `varve explain`: shows every rule that applies to a URL, and what it changes.
 
 use varve_archive::verbs::explain::{
-    Alias, Aliases, AtSign, ExplainStep, Explained, Explanation, GroupPattern, explain,
+    Alias, Aliases, AtSign, ExplainStep, Explained, Explanation, GroupPattern, add_lookup, explain,
 };
 
+use super::extract::is_archive;
 use crate::printer::{FAINT_STYLE, Printer, STRONG_STYLE, visible};
 use crate::url_arguments;
 use crate::verb::{Error, ExitStatus, Session, Verb};
@@ -13,7 +14,9 @@ use crate::verb::{Error, ExitStatus, Session, Verb};
 /// The rules come in families: parsing, the lookup key, cleaning, normalising, sort orders of
 /// indexes, aliases and groups. Within a family each rule starts from the result of the previous
 /// one; each family starts from the given URL. A rule that cannot be applied says why. User name
-/// and password in a URL are not shown.
+/// and password in a URL are not shown. In an archive, the last rule is the one that finds captures of
+/// the URL: the URL itself, another spelling of the page, or a page that declared it as its canonical
+/// URL.
 ///
 /// With `--json`, prints one object per URL: `url`, and `steps` with `rule`, `explanation`,
 /// `before`, `after` and `changed`.
@@ -48,9 +51,13 @@ impl Verb for ExplainArgs {
         let aliases = Aliases(self.aliases);
         let groups: Vec<_> =
             self.patterns.iter().map(|text| GroupPattern::new(text, AtSign::Literal)).collect();
+        let history = if is_archive(session)? { Some(session.open_reader()?) } else { None };
         let mut first = true;
         url_arguments::for_each_url(self.urls, &mut session.printer, |url, printer| {
-            let Explained { explanation, refusal } = explain(url, &aliases, &groups);
+            let Explained { mut explanation, refusal } = explain(url, &aliases, &groups);
+            if let Some(history) = &history {
+                add_lookup(history, &mut explanation)?;
+            }
             if self.json {
                 printer.json(&explanation)?;
                 return Ok(refusal);
@@ -88,7 +95,8 @@ fn print_step(step: &ExplainStep, width: usize, printer: &mut Printer) -> Result
         return printer.line(format_args!("  {:<width$}  = {}", "", visible(after)));
     }
     // Where the explanation is enough, or the rule could not be applied, nothing could change.
-    let says_it_all = matches!(rule.as_str(), "group" | "alias") || explanation.contains(": refused, ");
+    let says_it_all = matches!(rule.as_str(), "group" | "alias" | "lookup/exact" | "lookup/none")
+        || explanation.contains(": refused, ");
     let unchanged = if says_it_all { "" } else { "changes nothing: " };
     printer.line(format_args!("  {FAINT_STYLE}{rule:<width$}  {unchanged}{explanation}{FAINT_STYLE:#}"))
 }

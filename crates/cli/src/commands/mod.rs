@@ -18,6 +18,8 @@ mod diff;
 mod doctor;
 mod explain;
 mod export;
+mod extract;
+mod feed;
 mod filter;
 mod gc;
 mod get;
@@ -36,9 +38,11 @@ mod score;
 mod search;
 mod serve;
 mod show;
+mod signing_key;
 mod store;
 mod stow;
 mod tag;
+mod token;
 mod train;
 mod urls;
 
@@ -74,6 +78,10 @@ pub(crate) const VERB_GROUPS: &[VerbGroup] = &[
             verb::<tag::TagArgs>("tag"),
             verb::<score::ScoreArgs>("score"),
         ],
+    },
+    VerbGroup {
+        title: "Read pages",
+        verbs: &[verb::<extract::ExtractArgs>("extract"), verb::<feed::FeedArgs>("feed")],
     },
     VerbGroup {
         title: "Check the live web",
@@ -114,6 +122,7 @@ pub(crate) const VERB_GROUPS: &[VerbGroup] = &[
         verbs: &[
             verb::<explain::ExplainArgs>("explain"),
             verb::<key::KeyArgs>("key"),
+            verb::<token::TokenArgs>("token"),
             verb::<help::HelpArgs>("help"),
             verb::<completions::CompletionsArgs>("completions"),
             verb::<man::ManArgs>("man"),

@@ -1,21 +1,35 @@
 //! `varve serve`: shows the archive in a browser.
 
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use varve_archive::pages::{PageService, PageServiceOptions};
 use varve_archive::{ArchivePaths, EntryKind, RootedFiles};
 use varve_serve::{ServeSettings, Server};
 
+use super::capture::find_chromium;
 use super::capture_choice::CaptureChoiceArgs;
-use crate::signals;
+use super::signing_key::SigningKeyArgs;
+use crate::network_args::NetworkArgs;
 use crate::verb::{Error, ExitStatus, Session, Verb};
+use crate::{duration, signals};
 
 /// Show the archive in a browser
 ///
-/// Listens on two addresses: one for the web pages (overview, pages, history, changes) and the CDX
-/// API, another for archived pages, so that archived scripts are isolated. Archived pages cannot
-/// send requests to the live web. An archive, a Moku site or a Crystal project is only read, also
-/// while another process writes to it. Ctrl-C ends the server.
+/// Listens on two addresses: one for the web pages (overview, pages, history, changes) and the
+/// APIs, another for archived pages, so that archived scripts are isolated. Archived pages cannot
+/// send requests to the live web. Web pages, archived pages and CDX only read, also while another
+/// process writes. Ctrl-C ends the server.
+///
+/// The extraction API (`/extract`, `/batch`, `/feed`, `/history`, `/settings/domain`) answers what a page
+/// says, as scrape does. A page without a valid extraction is fetched, and captured into the archive as a
+/// version. With `--readonly` nothing is fetched and nothing is written: the API answers from
+/// history. It needs an archive; a Moku site or a Crystal project has no such API.
+///
+/// With a signing key, clients of the extraction API need a token: see `varve token`. The web pages, archived
+/// pages and CDX need none. A server that other machines can reach and that has no signing key answers from
+/// history only, unless `--allow-remote-fetch` is given.
 ///
 /// Without a time, a page is shown by its newest good capture; in a Crystal project by its newest
 /// revision, even if that is a failure, unless `--newest-good` is given. Links lead to captures of
@@ -25,6 +39,8 @@ use crate::verb::{Error, ExitStatus, Session, Verb};
 #[command(after_help = "\
 Examples:
   varve serve
+  varve serve --readonly
+  varve serve --signing-key-file signing.key --ttl 1d
   varve -C museum.crystalproj serve --listen 127.0.0.1:0 --replay-listen 127.0.0.1:0
   varve serve --allow-remote --listen 0.0.0.0:8080 --replay-listen 0.0.0.0:8081 --host museum.example")]
 pub(super) struct ServeArgs {
@@ -47,9 +63,40 @@ pub(super) struct ServeArgs {
     #[arg(long)]
     allow_remote: bool,
 
+    /// Without a signing key, let other machines have pages fetched and written to the archive
+    #[arg(long, requires = "allow_remote")]
+    allow_remote_fetch: bool,
+
     /// Print both addresses as one JSON object
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    extraction: ExtractionArgs,
+
+    #[command(flatten)]
+    network: NetworkArgs,
+}
+
+/// How the extraction API answers.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Extraction API")]
+struct ExtractionArgs {
+    #[command(flatten)]
+    key: SigningKeyArgs,
+
+    /// How long an extraction is an answer, before the page is fetched again [default: the setting of
+    /// the archive, or 30d]
+    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
+    ttl: Option<Duration>,
+
+    /// Enable `/extract/headless`, which loads pages in headless Chromium
+    #[arg(long)]
+    enable_headless: bool,
+
+    /// Path of Chromium [default: looked for in PATH]
+    #[arg(long, value_name = "FILE", env = "VARVE_CHROMIUM")]
+    chromium: Option<PathBuf>,
 }
 
 impl Verb for ServeArgs {
@@ -59,6 +106,7 @@ impl Verb for ServeArgs {
                 return Err(Error::Reachable { address });
             }
         }
+        let signing_key = self.extraction.key.read()?;
         let root = session.root()?;
         let history = session.open_reader_choosing(self.choosing.choice())?;
         let settings = ServeSettings {
@@ -66,7 +114,9 @@ impl Verb for ServeArgs {
             size: size_of(&root),
             listen: self.listen,
             replay_listen: self.replay_listen,
-            hosts: self.host,
+            hosts: self.host.clone(),
+            pages: self.page_service(signing_key.is_some(), session)?,
+            signing_key,
         };
         let stop = signals::stop_flag();
         let server = Server::bind(history, settings)?;
@@ -81,6 +131,44 @@ impl Verb for ServeArgs {
         session.printer.say(format_args!("archived pages are at {replay}; press Ctrl-C to stop"));
         server.run(&stop);
         Ok(ExitStatus::Done)
+    }
+}
+
+impl ServeArgs {
+    /// Whether other machines can connect.
+    fn is_remote(&self) -> bool {
+        [self.listen, self.replay_listen].iter().any(|address| !address.ip().is_loopback())
+    }
+
+    /// Reads pages for the extraction API; `None` if this is no archive.
+    fn page_service(&self, has_key: bool, session: &mut Session) -> Result<Option<PageService>, Error> {
+        if !ArchivePaths::new(&session.root()?).is_archive() {
+            return Ok(None);
+        }
+        let history = session.open_archive_reader()?;
+        let mut network = self.network.network_options(session)?;
+        network.browser = self.extraction.browser();
+        let may_write = !self.is_remote() || has_key || self.allow_remote_fetch;
+        if !may_write {
+            session.printer.say(
+                "without a signing key, the extraction API answers other machines from history only: \
+                 `--signing-key-file FILE` or `--allow-remote-fetch` lets it fetch pages",
+            );
+        }
+        let writer = if may_write { session.writer_opener() } else { None };
+        let user_agent = self.network.user_agent(session)?;
+        let options = PageServiceOptions {
+            ttl: self.extraction.ttl,
+            ..PageServiceOptions::new(network, user_agent, writer)
+        };
+        Ok(Some(PageService::open(history, options)?))
+    }
+}
+
+impl ExtractionArgs {
+    /// The browser of `/extract/headless`, if it is enabled.
+    fn browser(&self) -> Option<PathBuf> {
+        self.enable_headless.then(|| self.chromium.clone().or_else(find_chromium)).flatten()
     }
 }
 

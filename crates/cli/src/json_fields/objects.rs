@@ -1,5 +1,5 @@
 //! The JSON fields of the verbs about objects and URLs: `store`, `get`, `stow`, `filter`, `explain`
-//! and `key`.
+//! and `key`, and about access tokens.
 
 use super::{JsonObject, JsonVerb};
 
@@ -91,6 +91,37 @@ pub(super) const VERB_FIELDS: &[JsonVerb] = &[
                 ("clean", "string", "the cleaned URL"),
                 ("key", "string", "the lookup number of the URL, in decimal digits"),
                 ("clean_key", "string", "the lookup number of the cleaned URL, in decimal digits"),
+            ],
+        }],
+    },
+    JsonVerb {
+        verb: "token make-key",
+        objects: &[JsonObject { when: "One object", fields: &[("key", "string", "the key, in base64")] }],
+    },
+    JsonVerb {
+        verb: "token issue",
+        objects: &[JsonObject {
+            when: "One object",
+            fields: &[
+                ("token", "string", "the token"),
+                ("claims", "object", "what it says"),
+                ("claims.iss", "string", "who issued it"),
+                ("claims.sub", "string", "who holds it"),
+                ("claims.aud", "array of string", "who it is for"),
+                ("claims.exp", "number", "when it expires, in seconds since 1970"),
+                ("claims.iat", "number", "when it was issued, in seconds since 1970"),
+            ],
+        }],
+    },
+    JsonVerb {
+        verb: "token show",
+        objects: &[JsonObject {
+            when: "One object",
+            fields: &[
+                ("valid", "bool", "whether it is valid, as far as it was verified"),
+                ("signature_verified", "bool", "whether it was signed with the given key"),
+                ("problem", "string or null", "why it is not valid"),
+                ("claims", "map or null", "what it says, as in `token issue`; null if it cannot be read"),
             ],
         }],
     },

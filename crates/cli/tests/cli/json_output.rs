@@ -54,6 +54,7 @@ fn mismatch(verbs: &Documented, value: &Value, kind: &str) -> Option<String> {
         "bool" => value.is_boolean(),
         "null" => value.is_null(),
         "object" | "map" => value.is_object(),
+        "pair" => value.as_array().is_some_and(|pair| pair.len() == 2 && pair.iter().all(Value::is_number)),
         _ => false,
     };
     let kinds: Vec<&str> = kind.split(" or ").collect();
@@ -182,6 +183,14 @@ fn web() -> Web {
         .page("/a/1", Answer::html("<p>one"))
         .page("/a/2", Answer::html("<p>two"))
         .page("/a/3", Answer::status(404))
+        .page(
+            "/feed",
+            Answer::of(
+                "application/rss+xml",
+                "<rss version='2.0'><channel><title>t</title><item><title>1</title><link>/a/1</link></item>\
+                 <item><title>3</title><link>/a/3</link></item></channel></rss>",
+            ),
+        )
         .page("/fixed", Answer::of("text/plain", "fixed"));
     Web::serve(site)
 }
@@ -212,6 +221,12 @@ fn captures_and_history(runner: &mut JsonRunner, web: &Web) {
     runner.check("log", &["-C", "m", "log"]);
     runner.check("log", &["-C", "m", "log", &seed]);
     runner.check("show", &["-C", "m", "show"]);
+    for words in [&["search", "number"][..], &["search", "number", "--ever"], &["search", "one", "--ever"]] {
+        runner.check("search", &[&["-C", "m"], words].concat());
+    }
+    for words in [&["blame", &seed][..], &["blame", &seed, "--html"]] {
+        runner.check("blame", &[&["-C", "m"], words].concat());
+    }
     for mode in ["lines", "words", "dom", "headers", "chars"] {
         runner.check("diff", &["-C", "m", "diff", "--mode", mode, "--all"]);
         runner.check("diff", &["-C", "m", "diff", "--mode", mode]);
@@ -230,6 +245,11 @@ fn captures_and_history(runner: &mut JsonRunner, web: &Web) {
         &["-C", "m", "commit", "-m", "m", "--from", "site", "--base-url", "http://a.example/"],
     );
     runner.check("checkout", &["-C", "m", "checkout", "HEAD", "--to", "tree"]);
+    for page in [&seed, &web.url("/a/3"), "site/index.html"] {
+        runner.check("extract", &["-C", "m", "extract", page, "--allow-private"]);
+    }
+    runner.check("extract", &["-C", "m", "extract", &seed, "--at", "2999", "--markdown"]);
+    runner.check("feed", &["-C", "m", "feed", &web.url("/feed"), "--allow-private"]);
 }
 
 fn plans_and_expectations(runner: &mut JsonRunner, web: &Web) {
@@ -260,6 +280,8 @@ fn plans_and_expectations(runner: &mut JsonRunner, web: &Web) {
     for words in [&["check"][..], &["check", "--against-archive", "--explain"]] {
         runner.check("check", &[&["-C", "m"], words, &["--allow-private", "--delay", "0"]].concat());
     }
+    runner.check("log", &["-C", "m", "log", "--checks"]);
+    runner.check("log", &["-C", "m", "log", "--checks", &fixed]);
 }
 
 fn objects_and_permanence(runner: &mut JsonRunner, web: &Web) {
@@ -272,6 +294,10 @@ fn objects_and_permanence(runner: &mut JsonRunner, web: &Web) {
     runner.check("explain", &["explain", "HTTP://a.example/?b=1&a=2#c"]);
     let key = runner.check("key", &["key", "http://a.example/"]);
     assert!(key[0]["key"].as_str().unwrap().parse::<u64>().unwrap() > MAX_EXACT_INTEGER);
+    let key = runner.check("token make-key", &["token", "make-key"])[0]["key"].as_str().unwrap().to_owned();
+    let token = runner.check("token issue", &["token", "issue", "--sub", "ada", "--signing-key", &key]);
+    let token = token[0]["token"].as_str().unwrap().to_owned();
+    runner.check("token show", &["token", "show", &token, "--signing-key", &key]);
     runner.check("audit", &["-C", "m", "audit"]);
     runner.check("rebuild", &["-C", "m", "rebuild"]);
     runner.check("housekeeping", &["-C", "m", "housekeeping"]);

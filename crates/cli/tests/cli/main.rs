@@ -5,6 +5,7 @@
 
 mod archive;
 mod check;
+mod check_links;
 mod clock;
 mod commit_urls;
 mod crystal;
@@ -31,6 +32,7 @@ mod score;
 mod searching;
 mod serve;
 mod streams;
+mod token;
 mod urls;
 mod user_info;
 
@@ -39,7 +41,9 @@ use std::process::{Command, Output};
 /// varve without the environment variables that change its output.
 fn varve() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_varve"));
-    for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "VARVE_ARCHIVE", "RUST_BACKTRACE"] {
+    for name in
+        ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "VARVE_ARCHIVE", "VARVE_SIGNING_KEY", "RUST_BACKTRACE"]
+    {
         command.env_remove(name);
     }
     command

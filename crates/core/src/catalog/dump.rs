@@ -38,6 +38,8 @@ pub fn dump_rows(
     dump_captures(catalog, each)?;
     dump_checks(catalog, each)?;
     dump_verdicts(catalog, each)?;
+    dump_extractions(catalog, each)?;
+    dump_domain_settings(catalog, each)?;
     dump_removals(catalog, each)
 }
 
@@ -130,6 +132,31 @@ fn dump_verdicts(catalog: &dyn CatalogRead, each: EachLine<'_>) -> CatalogResult
             }
         }
         after = Some(end.url.clone());
+    }
+}
+
+fn dump_extractions(catalog: &dyn CatalogRead, each: EachLine<'_>) -> CatalogResult<()> {
+    let mut after: Option<String> = None;
+    loop {
+        let found = catalog.extractions(ListCursor { after: after.as_deref(), limit: ROW_BATCH })?;
+        let Some(last) = found.last() else { return Ok(()) };
+        after = Some(last.page.url.clone());
+        for extraction in &found {
+            let requests = catalog.requests_of(&extraction.page)?;
+            each(&json!({ "extraction": extraction, "requests": requests }).to_string())?;
+        }
+    }
+}
+
+fn dump_domain_settings(catalog: &dyn CatalogRead, each: EachLine<'_>) -> CatalogResult<()> {
+    let mut after: Option<String> = None;
+    loop {
+        let found = catalog.all_domain_settings(ListCursor { after: after.as_deref(), limit: ROW_BATCH })?;
+        let Some(last) = found.last() else { return Ok(()) };
+        after = Some(last.domain.clone());
+        for settings in &found {
+            each(&json!({ "domain_settings": settings }).to_string())?;
+        }
     }
 }
 

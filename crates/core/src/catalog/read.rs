@@ -1,8 +1,9 @@
 //! The reading half of the seam.
 
 use crate::history::{
-    Capture, CaptureFilter, ListCursor, PageAbsence, PageState, StateCounts, StoredCheck, StoredDiff,
-    StoredDiffInfo, StoredScore, StoredVerdict, TimeOrder, VersionFilter, VersionInfo, VersionTag,
+    Capture, CaptureFilter, KeyedUrl, ListCursor, PageAbsence, PageState, StateCounts, StoredCheck,
+    StoredDiff, StoredDiffInfo, StoredDomainSettings, StoredExtraction, StoredScore, StoredVerdict,
+    TimeOrder, VersionFilter, VersionInfo, VersionTag,
 };
 use crate::{BodyId, CheckId, Moment, RecordId, RunId, VersionId};
 
@@ -263,6 +264,33 @@ pub trait CatalogRead: Send + Sync {
 
     /// The last verdict on each URL, by URL.
     fn last_verdicts(&self, cursor: ListCursor<&str>) -> CatalogResult<Vec<StoredVerdict>>;
+
+    /// The saved extraction that a requested URL leads to, or that of the page with this canonical URL.
+    /// It may have expired. URLs are compared byte for byte: another one with the same key is not an
+    /// answer.
+    fn extraction(&self, _requested: &KeyedUrl) -> CatalogResult<Option<StoredExtraction>> {
+        Ok(None)
+    }
+
+    /// The saved extractions by canonical URL.
+    fn extractions(&self, _cursor: ListCursor<&str>) -> CatalogResult<Vec<StoredExtraction>> {
+        Ok(Vec::new())
+    }
+
+    /// The requested URLs that lead to the extraction of a canonical URL, by their bytes.
+    fn requests_of(&self, _page: &KeyedUrl) -> CatalogResult<Vec<KeyedUrl>> {
+        Ok(Vec::new())
+    }
+
+    /// The settings of a domain.
+    fn domain_settings(&self, _domain: &str) -> CatalogResult<Option<StoredDomainSettings>> {
+        Ok(None)
+    }
+
+    /// The settings of all domains, by domain.
+    fn all_domain_settings(&self, _cursor: ListCursor<&str>) -> CatalogResult<Vec<StoredDomainSettings>> {
+        Ok(Vec::new())
+    }
 
     /// The removals of a record from the silos, newest first.
     fn removals_of(&self, _record: &RecordId) -> CatalogResult<Vec<Removal>> {

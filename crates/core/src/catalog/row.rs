@@ -1,7 +1,10 @@
 //! The writing half of the seam: rows, and the trait that stores them.
 
 use crate::fact::{Tombstone, TombstoneKind};
-use crate::history::{Capture, PageAbsence, StoredCheck, StoredDiff, StoredScore, StoredVerdict, Version};
+use crate::history::{
+    Capture, KeyedUrl, PageAbsence, StoredCheck, StoredDiff, StoredDomainSettings, StoredExtraction,
+    StoredScore, StoredVerdict, Version,
+};
 use crate::{Moment, RecordId, RunId, VersionId};
 
 use super::error::CatalogResult;
@@ -40,6 +43,15 @@ pub enum CatalogRow {
     Check(Box<StoredCheck>),
     /// A verdict of a check. It replaces one on the same URL at the same instant.
     Verdict(StoredVerdict),
+    /// A saved extraction. It replaces that of the same canonical URL, and its requested URL leads to
+    /// it.
+    Extraction(Box<StoredExtraction>),
+    /// Removes the extraction of a canonical URL, with the requested URLs that lead to it.
+    ForgetExtraction(KeyedUrl),
+    /// The settings of a domain. They replace those that it has.
+    DomainSettings(Box<StoredDomainSettings>),
+    /// Removes the settings of a domain.
+    ForgetDomainSettings(String),
     /// A removal from the silos. A removed page is hidden, with its headers, from the versions that
     /// exist now. The children of a removed version descend from its parent.
     Removal(Box<Removal>),

@@ -9,8 +9,6 @@ use std::io::Read;
 
 use varve_core::headers::Headers;
 use varve_core::history::Capture;
-use varve_fetch::{Rendering, RenderingKind};
-use varve_store::exchange::{NewRendering, NewRenderings};
 
 use super::super::discovered_link::{DiscoveredLink, ResponseLinks};
 use super::super::task::CrawlTask;
@@ -19,18 +17,6 @@ use crate::error::CrawlError;
 
 /// The type of every document.
 const DOCUMENT_MEDIA_TYPE: &str = "text/html; charset=utf-8";
-
-/// The renderings of a page, for the store.
-pub(super) fn new_renderings(renderings: &[Rendering]) -> NewRenderings<'_> {
-    let of_kind = |kind| {
-        let rendering = renderings.iter().find(|rendering| rendering.kind == kind)?;
-        Some(NewRendering { media_type: &rendering.media_type, content: &rendering.content })
-    };
-    NewRenderings {
-        document: of_kind(RenderingKind::Document),
-        screenshot: of_kind(RenderingKind::Screenshot),
-    }
-}
 
 impl ArchiveWriters<'_> {
     /// Adds the links of a document. Its URL is that of the response, not what scripts made of it.

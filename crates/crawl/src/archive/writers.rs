@@ -19,11 +19,10 @@ use super::super::read_response::{ReadResponse, decoded_body, read_response};
 use super::super::task::CrawlTask;
 use super::super::write_job::{JobInput, NonCaptureExchange, StoredAs, StoredResponse};
 use super::past::first_header;
-use super::renderings::new_renderings;
 use varve_repository::RepositoryError;
 
 use crate::error::CrawlError;
-use crate::wire_exchange::{self, RunRecord};
+use crate::wire_exchange::{self, RunRecord, new_renderings};
 use varve_repository::history::ArchiveHistoryWriter;
 
 /// Older captures that are read for the type of an unchanged body.

@@ -30,6 +30,8 @@ pub fn dump_search_index(
                     format!("{page} {} {:?} {passages:?}", HEXLOWER.encode(&text.key), text.kind)
                 }));
             }
+            let declared = index.declarations_of(page)?;
+            lines.extend(declared.iter().map(|one| format!("{page} {:?} {}", one.kind, one.target)));
             lines.sort();
             lines.iter().for_each(|line| each(line));
         }

@@ -11,10 +11,11 @@ use varve_search::{PageText, Passage, PassageKind, TextKind};
 /// Maximum number of bytes of text that are indexed. The rest of a longer text cannot be found.
 const MAX_TEXT_BYTES: usize = 1 << 20;
 
-/// Elements whose text is not that of the page.
+/// Elements whose text is not that of the page. Forms are not among them: some servers put the whole
+/// page into one.
 const SKIPPED_ELEMENTS: [&str; 17] = [
-    "aside", "button", "canvas", "footer", "form", "head", "iframe", "nav", "noscript", "object", "script",
-    "select", "style", "svg", "template", "textarea", "video",
+    "aside", "button", "canvas", "datalist", "footer", "head", "iframe", "nav", "noscript", "object",
+    "script", "select", "style", "svg", "template", "textarea", "video",
 ];
 
 /// Elements within a line of text. All others begin a passage.
@@ -26,6 +27,15 @@ const INLINE_ELEMENTS: [&str; 39] = [
 
 /// The text of a body; `None` if it has none that can be found.
 pub fn page_text(body: &[u8], content_type: Option<&str>) -> Option<PageText> {
+    read_text(body, content_type, |_| {})
+}
+
+/// As [`page_text`]. `see_tree` gets the page if it is HTML, which is parsed once.
+pub(super) fn read_text(
+    body: &[u8],
+    content_type: Option<&str>,
+    see_tree: impl FnOnce(&HtmlTree),
+) -> Option<PageText> {
     let kind = match BodyKind::of(body, content_type) {
         BodyKind::Html => TextKind::Page,
         BodyKind::Text => TextKind::Plain,
@@ -36,7 +46,11 @@ pub fn page_text(body: &[u8], content_type: Option<&str>) -> Option<PageText> {
     let decoded = decode(body, content_type);
     let mut passages = PassageCollector::default();
     match kind {
-        TextKind::Page => collect_html(&HtmlTree::parse(&decoded.text), &mut passages),
+        TextKind::Page => {
+            let tree = HtmlTree::parse(&decoded.text);
+            collect_html(&tree, &mut passages);
+            see_tree(&tree);
+        }
         TextKind::Plain => {
             // An empty line ends a passage.
             for line in decoded.text.lines() {
@@ -170,6 +184,13 @@ mod tests {
                 "loose",
             ],
         );
+    }
+
+    #[test]
+    fn a_page_inside_a_form_has_text() {
+        let page = "<form id=aspnetForm><input type=hidden value=state><p>All of the page.
+            <select><option>one</select><button>Send</button></form>";
+        assert_eq!(shown(page, "text/html"), "All of the page.");
     }
 
     fn assert_lines(found: &str, wanted: &[&str]) {

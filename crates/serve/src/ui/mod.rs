@@ -10,14 +10,13 @@
 //! | `/view?url=&time=` | a replayed capture in a frame, below a bar with its time and links |
 //! | `/screenshot?url=&time=` | what a browser made of a capture, a PNG image |
 //! | `/cdx` | the CDX API |
-//! | `/.well-known/heartbeat` | `OK` while the server runs |
 //!
 //! The server renders whole pages with one style sheet. One small script adds keyboard shortcuts,
 //! another makes the bar of `/view` follow the page below it; pages work without them. Templates escape everything that comes from an archive, and a
 //! Content-Security-Policy blocks all scripts but ours.
 //!
-//! A further API is a `Router` of its own that [`router`] merges before the layers are added, so
-//! the guard and the headers apply to it too.
+//! The extraction API is in [`api`]: a `Router` of its own that [`router`] merges before the layers are
+//! added, so the guard and the headers apply to it too.
 
 mod calendar;
 mod diff_page;
@@ -48,7 +47,7 @@ use crate::replay::{error_pages, removal_at};
 use crate::request::RequestParts;
 use crate::request_guard::{GuardRules, protect};
 use crate::response::{self, ResponseHeaders};
-use crate::{cdx, error_page};
+use crate::{api, cdx, error_page};
 
 /// Headers with a fixed value, set where a response does not have them yet.
 const DEFAULT_HEADERS: [(HeaderName, &str); 5] = [
@@ -62,11 +61,12 @@ const DEFAULT_HEADERS: [(HeaderName, &str); 5] = [
 /// The routes of the UI origin.
 pub(crate) fn router(state: &Arc<AppState>) -> Router {
     let router = pages()
-        .merge(apis())
+        .merge(Router::new().route("/cdx", get_blocking(cdx::respond)))
+        .merge(api::router(state))
         .merge(assets())
         .fallback(|| async { error_page::plain(StatusCode::NOT_FOUND, "Page not found", "") })
         .method_not_allowed_fallback(|| async {
-            error_page::plain(StatusCode::METHOD_NOT_ALLOWED, "This server only reads.", "")
+            error_page::plain(StatusCode::METHOD_NOT_ALLOWED, "This path does not take that method.", "")
         });
     let rules = GuardRules { here: state.ui, other: None, allow_null_origin: false };
     protect(router, state, rules, policy, DEFAULT_HEADERS).with_state(Arc::clone(state))
@@ -82,11 +82,6 @@ fn pages() -> Router<Arc<AppState>> {
         .route("/diff", get_blocking(diff_page::page))
         .route("/view", get_blocking(replay_page::page))
         .route("/screenshot", get_blocking(screenshot::image))
-}
-
-fn apis() -> Router<Arc<AppState>> {
-    let heartbeat = || async { response::text(StatusCode::OK, "text/plain; charset=utf-8", "OK\n") };
-    Router::new().route("/cdx", get_blocking(cdx::respond)).route("/.well-known/heartbeat", get(heartbeat))
 }
 
 fn assets() -> Router<Arc<AppState>> {

@@ -2,6 +2,7 @@
 //! sites.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should say so and stop")]
 
+mod api;
 mod cdx;
 mod guard;
 mod memento;

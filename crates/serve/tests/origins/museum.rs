@@ -11,10 +11,12 @@ use serde_json::Value;
 use tokio::runtime::Runtime;
 use tower::ServiceExt;
 use varve_archive::history::{open_reader_choosing, open_writer};
+use varve_archive::pages::PageService;
 use varve_archive::verbs::commit::{self, NewBody, NewPage};
 use varve_archive::verbs::init::init;
 use varve_archive::{ArchiveSettings, CaptureChoice, Date, WriterOptions};
 use varve_core::headers::Headers;
+use varve_serve::token::SigningKey;
 use varve_serve::{Origins, ServeSettings};
 
 /// Host and port of the UI origin.
@@ -52,12 +54,21 @@ impl Museum {
     pub(crate) fn commit(&self, pages: &[Value], message: &str) {
         let history = open_writer(&self.root(), opening()).unwrap();
         let request = commit::Request { message: message.to_owned(), threads: 1, ..Default::default() };
-        let pages = pages.iter().map(new_page).collect();
+        let pages: Vec<_> = pages.iter().map(new_page).collect();
         commit::commit(&history, &request, pages, &|_| {}).unwrap();
     }
 
-    /// The routers over this archive.
+    /// The routers over this archive, without the extraction API.
     pub(crate) fn serve(&self) -> TestOrigins {
+        self.serve_with(None, None)
+    }
+
+    /// The routers over this archive.
+    pub(crate) fn serve_with(
+        &self,
+        pages: Option<PageService>,
+        signing_key: Option<SigningKey>,
+    ) -> TestOrigins {
         let history = open_reader_choosing(&self.root(), CaptureChoice::Newest).unwrap();
         let settings = ServeSettings {
             name: "museum".to_owned(),
@@ -65,6 +76,8 @@ impl Museum {
             listen: UI_HOST.parse().unwrap(),
             replay_listen: REPLAY_HOST.parse().unwrap(),
             hosts: Vec::new(),
+            pages,
+            signing_key,
         };
         TestOrigins(Origins::new(history, settings))
     }
@@ -143,6 +156,18 @@ impl TestOrigins {
 
     /// A request to the origin at `host`.
     pub(crate) fn request(&self, host: &str, method: &str, target: &str, headers: &[(&str, &str)]) -> Reply {
+        self.send(host, method, target, headers, "")
+    }
+
+    /// A request with a body to the origin at `host`.
+    pub(crate) fn send(
+        &self,
+        host: &str,
+        method: &str,
+        target: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Reply {
         let router = if host == UI_HOST { &self.0.ui } else { &self.0.replay };
         let mut request = http::Request::builder().method(method).uri(target);
         if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
@@ -151,7 +176,7 @@ impl TestOrigins {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let Ok(request) = request.body(Body::empty()) else {
+        let Ok(request) = request.body(Body::from(body.to_owned())) else {
             // The HTTP parser refuses such a target before any router sees it.
             return Reply { status: 400, headers: http::HeaderMap::new(), body: Vec::new(), is_whole: true };
         };

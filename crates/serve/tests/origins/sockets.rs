@@ -42,6 +42,8 @@ impl Running {
             listen: any,
             replay_listen: any,
             hosts: Vec::new(),
+            pages: None,
+            signing_key: None,
         };
         let history = open_reader_choosing(&museum.root(), CaptureChoice::Newest).unwrap();
         let server = Server::bind(history, settings).unwrap();

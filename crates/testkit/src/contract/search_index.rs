@@ -5,7 +5,8 @@ use std::path::Path;
 use varve_core::VersionId;
 use varve_core::history::ListCursor;
 use varve_core::search_index::{
-    IndexedPage, PartNumber, SearchIndex, SearchIndexRead, SearchPart, SearchRow, WordLookup,
+    DeclarationKind, IndexedPage, PartNumber, SearchIndex, SearchIndexRead, SearchPart, SearchRow,
+    UrlDeclaration, WordLookup,
 };
 
 /// Runs the suite. `open` opens the index of a folder to write, and creates it if there is none.
@@ -23,6 +24,7 @@ pub fn search_index(open: &dyn Fn(&Path) -> Box<dyn SearchIndex>) {
     versions_are_known_once_they_are_stored(&*index);
     batches_are_stored_whole_or_not_at_all(&*index);
     better_pages_come_first(&*index);
+    declarations_are_found_from_both_sides(&*index);
 }
 
 fn part(page: &str, place: u32, words: &[&str]) -> SearchRow {
@@ -49,7 +51,7 @@ fn in_order(index: &dyn SearchIndexRead, words: &[&str], site: Option<&str>) -> 
     let words: Vec<WordLookup> = words.iter().map(|word| lookup(word)).collect();
     let candidates = index.candidates(&words, site).expect("searched");
     assert_eq!(candidates.rarity.len(), words.len());
-    let page = |part: &PartNumber| index.page_with(*part).expect("read").expect("a page").page;
+    let page = |part: &PartNumber| index.page_of(*part).expect("read").expect("a page");
     candidates.parts.iter().map(page).collect()
 }
 
@@ -91,6 +93,23 @@ fn words_find_pages(index: &dyn SearchIndex) {
     let list = |after: Option<&str>| read.pages(ListCursor { after, limit: 2 }).expect("listed");
     assert_eq!(list(None), ["a.example/1", "b.example/2"]);
     assert_eq!(list(Some("b.example/2")), ["sub.b.example/3"]);
+}
+
+fn declarations_are_found_from_both_sides(index: &dyn SearchIndex) {
+    let declaration = |page: &str, kind, target: &str| {
+        let (page, target) = (page.to_owned(), target.to_owned());
+        UrlDeclaration { page, kind, target }
+    };
+    let [one, two] = ["d.example/1", "d.example/2"]
+        .map(|page| declaration(page, DeclarationKind::Canonical, "d.example/"));
+    let other = declaration("d.example/2", DeclarationKind::Alternate, "e.example/");
+    let rows = [&two, &one, &other, &one].map(|row| SearchRow::Declaration(row.clone()));
+    index.apply(&mut rows.into_iter()).expect("stored");
+    let about = |target, limit| index.declarations_about(target, limit).expect("read");
+    assert_eq!(about("d.example/", 9), [one.clone(), two.clone()]);
+    assert_eq!(about("d.example/", 1), [one]);
+    assert_eq!(about("d.example", 9), []);
+    assert_eq!(index.declarations_of("d.example/2").expect("read"), [two, other]);
 }
 
 fn versions_are_known_once_they_are_stored(index: &dyn SearchIndex) {

@@ -256,7 +256,8 @@ impl BrowserArgs {
     }
 }
 
-fn find_chromium() -> Option<PathBuf> {
+/// The first Chromium in `PATH`.
+pub(in crate::commands) fn find_chromium() -> Option<PathBuf> {
     const CHROMIUM_NAMES: [&str; 4] =
         ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
     let path = std::env::var_os("PATH")?;

@@ -100,6 +100,11 @@ impl Reply {
 
 /// Sends a request.
 pub(super) fn ask(server: &str, method: &str, target: &str, headers: &[(&str, &str)]) -> Reply {
+    send(server, method, target, headers, "")
+}
+
+/// Sends a request with a body.
+pub(super) fn send(server: &str, method: &str, target: &str, headers: &[(&str, &str)], body: &str) -> Reply {
     let mut request = format!("{method} {target} HTTP/1.1\r\nConnection: close\r\n");
     if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
         request.push_str(&format!("Host: {server}\r\n"));
@@ -107,7 +112,11 @@ pub(super) fn ask(server: &str, method: &str, target: &str, headers: &[(&str, &s
     for (name, value) in headers {
         request.push_str(&format!("{name}: {value}\r\n"));
     }
+    if !body.is_empty() {
+        request.push_str(&format!("Content-Length: {}\r\n", body.len()));
+    }
     request.push_str("\r\n");
+    request.push_str(body);
     let mut stream = TcpStream::connect(server).unwrap();
     stream.write_all(request.as_bytes()).unwrap();
     let mut answer = Vec::new();

@@ -4,6 +4,7 @@ mod browser;
 mod cdx;
 mod client;
 mod damage;
+mod extraction;
 mod hostile;
 mod layouts;
 mod replay;

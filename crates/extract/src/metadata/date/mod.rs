@@ -29,7 +29,7 @@ pub struct PublicationDate {
 }
 
 /// How certain a date of publication is: where it was found. The first is the most certain.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DateConfidence {
     /// In structured data, as the date of publication of the article: JSON-LD, microdata, RDFa.

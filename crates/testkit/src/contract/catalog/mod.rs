@@ -1,6 +1,7 @@
 //! The contract of a catalog: it answers as a plain fold over its rows does.
 
 pub mod compare;
+mod extractions;
 pub mod histories;
 pub mod silos;
 pub mod states;

@@ -10,7 +10,7 @@ use varve_core::history::{Capture, CaptureOwner, ListCursor, Version};
 use varve_core::{BodyId, Moment, RecordId, VersionId};
 
 use super::histories::{moment, version_id};
-use super::{OpenCatalog, TestFolder, apply};
+use super::{OpenCatalog, TestFolder, apply, extractions};
 
 /// The URL of the only page.
 const PAGE_URL: &str = "https://e.org/page";
@@ -23,6 +23,14 @@ pub fn silo_catalog(open: &OpenCatalog<'_>) {
     for law in [positions_are_kept, removals_are_listed, removed_pages_are_hidden_in_earlier_versions] {
         let folder = TestFolder::new();
         law(open, folder.path());
+    }
+    for law in [
+        extractions::requests_lead_to_pages,
+        extractions::equal_keys_are_no_equal_pages,
+        extractions::domains_have_settings,
+    ] {
+        let folder = TestFolder::new();
+        law(&*open(folder.path()));
     }
 }
 

@@ -1,0 +1,189 @@
+//! `varve extract`: reads pages: title, authors, date, text.
+
+mod input_list;
+pub(super) mod page_printer;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use varve_archive::pages::{
+    ExtractOptions, ExtractedPage, FetchMethod, PageError, PageService, PageServiceOptions, fetch_unsaved,
+    read_text, selected,
+};
+use varve_archive::verbs::cat::{self, CaptureSelector};
+use varve_archive::{ArchiveError, ArchivePaths};
+
+use self::input_list::ExtractInput;
+use self::page_printer::PagePrinter;
+use super::capture::find_chromium;
+use crate::duration;
+use crate::input::STDIN_ARGUMENT;
+use crate::network_args::NetworkArgs;
+use crate::verb::{Error, ExitStatus, Session, Verb};
+
+/// Read pages: title, authors, date, description, text
+///
+/// In an archive, a page that was extracted before is not fetched again until its time is over (see
+/// `--ttl`). Otherwise it is captured as a version of its own, and its extraction is saved. With
+/// `--at`, nothing is fetched: the page is read as it was captured last until then.
+///
+/// Outside an archive a page is fetched and read, and nothing is stored. Files and standard input are
+/// read as they are, and nothing of them is stored.
+///
+/// A requested page is fetched also where `robots.txt` forbids crawlers to.
+///
+/// With `--json`, prints one object per page. Fields without a value are left out. A page that could
+/// not be read has `error`.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  varve extract https://example.com/article
+  varve extract https://example.com/article --at 2026-03-01
+  varve extract page.html --markdown
+  curl https://example.com/ | varve extract - --json
+  varve extract --csv links.csv --column 2 --no-text --json
+
+Exit codes:
+  0    all pages were read
+  1    some pages could not be read
+  2    the archive or a file could not be read or written")]
+pub(super) struct ExtractArgs {
+    /// URLs, files, or `-` for a page on standard input
+    #[arg(required_unless_present = "csv", value_name = "URL|FILE|-")]
+    pages: Vec<String>,
+
+    /// Read the URLs in a column of this CSV file too. Lines whose value is no URL are passed over
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+
+    /// The column of the CSV file, counted from 1
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "csv", value_parser = clap::value_parser!(u16).range(1..))]
+    column: u16,
+
+    /// Read pages as they were captured last until a time, or in the state of a version
+    #[arg(long, value_name = "TIME|VERSION", conflicts_with_all = ["ttl", "headless"])]
+    at: Option<String>,
+
+    /// Leave the text out
+    #[arg(long, conflicts_with_all = ["html", "markdown"])]
+    no_text: bool,
+
+    /// Print the main content as clean HTML
+    #[arg(long, conflicts_with = "markdown")]
+    html: bool,
+
+    /// Print the main content as Markdown
+    #[arg(long)]
+    markdown: bool,
+
+    /// How long an extraction is an answer, before the page is fetched again [default: the setting of
+    /// the archive, or 30d]
+    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
+    ttl: Option<Duration>,
+
+    /// Load pages in headless Chromium
+    #[arg(long)]
+    headless: bool,
+
+    /// Path of Chromium [default: looked for in PATH]
+    #[arg(long, value_name = "FILE", env = "VARVE_CHROMIUM")]
+    chromium: Option<PathBuf>,
+
+    /// Print one JSON object per line
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    network: NetworkArgs,
+}
+
+impl Verb for ExtractArgs {
+    fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
+        let inputs = input_list::inputs(&self.pages, self.csv.as_deref().map(|path| (path, self.column)))?;
+        let source = self.source(session)?;
+        let mut printer = PagePrinter { json: self.json, failed: false, is_first: true };
+        for input in inputs {
+            let (name, page) = match &input {
+                ExtractInput::Url(url) => (url.as_str(), source.page(url)),
+                ExtractInput::File(path) => (path.as_str(), self.page_of_file(path)),
+            };
+            match page {
+                Err(error) if is_fatal(&error) => return Err(error.into()),
+                page => printer.print(session, name, page)?,
+            }
+        }
+        Ok(if printer.failed { ExitStatus::Findings } else { ExitStatus::Done })
+    }
+}
+
+/// Where the pages of URLs come from.
+enum PageSource {
+    /// Saved extractions and the live web.
+    Service(Box<PageService>, FetchMethod),
+    /// Captures.
+    Past(Box<varve_archive::history::HistoryReader>, CaptureSelector, ExtractOptions),
+    /// The live web, without an archive.
+    Live(Box<PageServiceOptions>, FetchMethod),
+}
+
+impl PageSource {
+    fn page(&self, url: &str) -> Result<ExtractedPage, PageError> {
+        match self {
+            Self::Service(service, method) => service.fetch(url, *method),
+            Self::Past(history, selector, options) => selected(history, url, selector, options),
+            Self::Live(options, method) => fetch_unsaved(url, *method, options),
+        }
+    }
+}
+
+impl ExtractArgs {
+    fn source(&self, session: &mut Session) -> Result<PageSource, Error> {
+        if let Some(at) = &self.at {
+            let history = session.open_reader()?;
+            let selector = cat::at(&history, at)?;
+            return Ok(PageSource::Past(Box::new(history), selector, self.options()));
+        }
+        let method = if self.headless { FetchMethod::ChromiumHeadless } else { FetchMethod::Direct };
+        let mut network = self.network.network_options(session)?;
+        network.browser = self.chromium.clone().or_else(find_chromium).filter(|_| self.headless);
+        let user_agent = self.network.user_agent(session)?;
+        let mut options = PageServiceOptions::new(network, user_agent, session.writer_opener());
+        options.ttl = self.ttl;
+        options.extract = self.options();
+        if !is_archive(session)? {
+            return Ok(PageSource::Live(Box::new(options), method));
+        }
+        let history = session.open_archive_reader()?;
+        Ok(PageSource::Service(Box::new(PageService::open(history, options)?), method))
+    }
+
+    fn options(&self) -> ExtractOptions {
+        ExtractOptions {
+            text: !self.no_text && !self.html && !self.markdown,
+            html: self.html,
+            markdown: self.markdown,
+            ..ExtractOptions::default()
+        }
+    }
+
+    /// Reads a page from a file or standard input.
+    fn page_of_file(&self, path: &str) -> Result<ExtractedPage, PageError> {
+        let (body, content_type) = input_list::read_body(path)?;
+        let url = if path == STDIN_ARGUMENT { "" } else { path };
+        read_text(&body, content_type, url, &self.options())
+    }
+}
+
+/// Whether the verb works on a varve archive. Without one, pages are read and not saved.
+pub(super) fn is_archive(session: &Session) -> Result<bool, Error> {
+    match session.root() {
+        Ok(root) => Ok(ArchivePaths::new(&root).is_archive()),
+        Err(Error::Archive(ArchiveError::NoArchive(_))) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether an error concerns the archive, and not one page.
+pub(super) fn is_fatal(error: &PageError) -> bool {
+    matches!(error, PageError::Archive(_) | PageError::Busy(_))
+}
