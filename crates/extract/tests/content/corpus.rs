@@ -33,7 +33,9 @@ fn pages_of_the_corpus_are_read() {
     let Some(folder) = varve_testkit::fixtures("extraction") else { return };
     let names: Vec<String> = fs::read_dir(folder.join("ground-truth"))
         .expect("the corpus has references")
-        .map(|entry| entry.expect("an entry").path().file_stem().expect("a name").to_string_lossy().into_owned())
+        .map(|entry| {
+            entry.expect("an entry").path().file_stem().expect("a name").to_string_lossy().into_owned()
+        })
         .collect();
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     let pages: Vec<ScoredPage> = std::thread::scope(|scope| {

@@ -9,7 +9,12 @@ const PROSE: &str = "<p>The river rose during the night, and by the morning the 
     so that the council met in the school on the hill.</p>";
 
 fn read(body: &[u8]) -> Extraction {
-    let input = PageInput { body, content_type: Some("text/html"), requested_url: "https://a.example/", ..PageInput::default() };
+    let input = PageInput {
+        body,
+        content_type: Some("text/html"),
+        requested_url: "https://a.example/",
+        ..PageInput::default()
+    };
     extract(&input, &ExtractOptions { html: true, markdown: true, ..ExtractOptions::default() })
 }
 
@@ -18,7 +23,11 @@ fn nested_elements_are_cut() {
     for name in ["div", "b", "blockquote", "ul><li", "table><tr><td", "svg><g"] {
         let html = format!("<title>Deep</title>{PROSE}{}text", format!("<{name}>").repeat(50_000));
         let found = read(html.as_bytes());
-        assert!(matches!(found.failure, Some(ExtractError::TooDeep | ExtractError::TooManyNodes { .. })), "{name}: {:?}", found.failure);
+        assert!(
+            matches!(found.failure, Some(ExtractError::TooDeep | ExtractError::TooManyNodes { .. })),
+            "{name}: {:?}",
+            found.failure
+        );
         assert_eq!(found.page.title.as_deref(), Some("Deep"), "{name}");
         assert_eq!(found.page.error, found.failure.map(|failure| failure.to_string()));
     }
@@ -66,7 +75,8 @@ fn broken_encodings_are_read() {
 
 #[test]
 fn other_content_types_are_refused() {
-    let input = PageInput { body: b"%PDF-1.7", content_type: Some("application/pdf"), ..PageInput::default() };
+    let input =
+        PageInput { body: b"%PDF-1.7", content_type: Some("application/pdf"), ..PageInput::default() };
     let found = extract(&input, &ExtractOptions::default());
     assert_eq!(found.failure, Some(ExtractError::ContentType { media_type: "application/pdf".to_owned() }));
     assert_eq!(found.page.error.as_deref(), Some("unsupported content type: application/pdf"));
@@ -81,7 +91,11 @@ fn a_page_without_text_has_its_metadata() {
 
 #[test]
 fn plain_text_is_its_own_content() {
-    let input = PageInput { body: b"caf\xe9\n  two", content_type: Some("text/plain; charset=iso-8859-1"), ..PageInput::default() };
+    let input = PageInput {
+        body: b"caf\xe9\n  two",
+        content_type: Some("text/plain; charset=iso-8859-1"),
+        ..PageInput::default()
+    };
     let found = extract(&input, &ExtractOptions::default());
     assert_eq!((found.page.content_text.as_deref(), found.failure), (Some("café\n  two"), None));
 }
