@@ -129,7 +129,7 @@ fn shared_words(text: &str, other: &str) -> usize {
     let words = text.split(' ').filter(|word| !word.is_empty());
     let (shared, all) =
         words.fold((0, 0), |(shared, all), word| (shared + usize::from(others.contains(word)), all + 1));
-    if all == 0 { 0 } else { 100 * shared / all }
+    (100 * shared).checked_div(all).unwrap_or(0)
 }
 
 /// A declared title without the name of the site before or behind it. What stands behind a strong

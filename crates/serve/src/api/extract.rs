@@ -103,8 +103,7 @@ pub(super) async fn history(
     let UrlInput { url, is_pretty, .. } = UrlInput::read(request).await?;
     let pages = page_service(&state)?;
     let admitted = state.fetch_slots.admit()?;
-    let (url, history) =
-        admitted.run(move || (pages.history(&url), url)).await.map(|(found, url)| (url, found))?;
+    let (history, url) = admitted.run(move || (pages.history(&url), url)).await?;
     let report = json!({ "url": url, "history": history? });
     Ok(json_output::object(StatusCode::OK, &report, is_pretty))
 }
