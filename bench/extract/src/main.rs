@@ -81,7 +81,7 @@ fn write_page(page: &Page, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
 
 fn parse(page: &Page) {
     let text = varve_page::charset::decode(&page.body, None).text;
-    let sink = markup_sink();
+    let sink = markup5ever_rcdom::RcDom::default();
     let mut parser = html5ever::parse_document(sink, html5ever::ParseOpts::default());
     parser.process(StrTendril::from_slice(&text));
     std::hint::black_box(parser.finish());

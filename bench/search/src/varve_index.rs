@@ -75,7 +75,8 @@ impl Engine for VarveIndex {
         let candidates = self.index.candidates(&lookups, None).expect("a search");
         let mut hits = Vec::new();
         for part in candidates.parts {
-            let page = self.index.page_with(part).expect("a read").expect("a page");
+            let identity = self.index.page_of(part).expect("a read").expect("a page");
+            let page = self.index.page(&identity).expect("a read").expect("a page");
             let texts = PageTexts::from_record(&page.records[0]).expect("a record");
             let words = PageWords::of_query(&texts, &query);
             let found = TextMatcher::new(&query, &words, &page.page).match_text(&texts.texts()[0], &[]);

@@ -263,8 +263,7 @@ impl ArchiveError {
 
     /// Whether a disk is full.
     pub fn is_disk_full(&self) -> bool {
-        self.repository().is_some_and(RepositoryError::is_disk_full)
-            || varve_store::audit::is_out_of_space(self)
+        self.repository().is_some_and(RepositoryError::is_disk_full) || varve_store::is_out_of_space(self)
     }
 
     /// Whether the archive itself failed, as opposed to one file to be stored or restored.

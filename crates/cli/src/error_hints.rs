@@ -24,6 +24,7 @@ use crate::error::Error;
 pub(crate) const MISSING_BODY_HINT: &str =
     "`varve log URL` shows who removed a page and why; `varve audit` lists missing bodies";
 
+const SEARCH_INDEX_HINT: &str = "delete `search.db`: the next search makes it again, as `varve rebuild` does";
 const REBUILD_HINT: &str = "`varve rebuild` makes it again from the silos";
 
 const DAMAGED_SILO_HINT: &str = "`varve audit` lists what is missing or damaged: restore it from a copy, or use the varve \
@@ -174,6 +175,7 @@ fn repository_hint(failure: &RepositoryError) -> Option<&'static str> {
             "an id is 64 hex digits, as `varve store` prints it, or at least the first 4 of them",
         RepositoryError::NotAFolder { .. } => "`varve store` stores single files",
         RepositoryError::Catalog(failure) => catalog_hint(failure),
+        RepositoryError::TextRecord(_) => SEARCH_INDEX_HINT,
         RepositoryError::PendingSwap { .. } =>
             "`varve housekeeping` completes it, and so does any verb that writes",
         RepositoryError::Behind { .. } => DAMAGED_SILO_HINT,
@@ -254,6 +256,10 @@ fn catalog_hint(failure: &CatalogError) -> Option<&'static str> {
             "reading verbs work; to write, copy the folder to a place that you may write to",
         CatalogError::Newer { .. } =>
             "use the program that wrote it, or a later varve; nothing was changed",
+        CatalogError::Foreign { path, .. }
+        | CatalogError::Database { path, .. }
+        | CatalogError::Damaged { path, .. }
+            if path.ends_with("search.db") => SEARCH_INDEX_HINT,
         CatalogError::Foreign { path, .. } if path.ends_with("catalog.db") =>
             "nothing was changed; `varve rebuild` makes the catalog again from the silos",
         CatalogError::Foreign { .. } =>
@@ -355,7 +361,9 @@ impl NetworkHints {
 /// The hint for one kind of failure.
 pub(crate) fn hint_for_fetch_error(kind: &str, url: &str) -> Option<String> {
     Some(match kind {
-        "robots" => "`--ignore-robots` captures pages that robots.txt excludes".to_owned(),
+        "robots" => {
+            "`--ignore-robots` captures pages that robots.txt excludes, or that wait for it".to_owned()
+        },
         "guard" => "`--allow-private` allows private addresses for one run; \
                     `allow_private = [\"HOST\", \"10.0.0.0/8\"]` in `varve.toml` allows single ones permanently"
             .to_owned(),

@@ -37,5 +37,7 @@ mod version_text;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    #[cfg(target_os = "linux")]
+    signals::report_lost_mappings();
     ExitCode::from(panic_report::guard(|| program::run(std::env::args_os().collect())))
 }

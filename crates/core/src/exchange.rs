@@ -42,6 +42,24 @@ pub struct Exchange {
 }
 
 impl Exchange {
+    /// A complete response to a request of which nothing but the URL and the time is known.
+    pub fn of_response(url: String, at: Moment, response: MessageBytes) -> Self {
+        Self {
+            url,
+            at,
+            request: Vec::new(),
+            cookie: None,
+            response,
+            interim: 0,
+            ip: None,
+            protocol: Vec::new(),
+            cipher: None,
+            timing: Timing::default(),
+            truncated: None,
+            trailers: Vec::new(),
+        }
+    }
+
     /// The method of the request, as sent.
     pub fn method(&self) -> &str {
         let word = self.request.split(|byte| *byte == b' ').next().unwrap_or_default();

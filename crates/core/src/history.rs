@@ -61,6 +61,9 @@ pub enum CaptureOwner {
     Run(RunId),
 }
 
+/// The bytes of its owner's id with which the id of a capture begins. The other bytes are a digest.
+const OWNER_PREFIX_BYTES: usize = 4;
+
 /// One URL at one instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capture {
@@ -95,6 +98,9 @@ impl Capture {
     }
 
     /// The id of a capture of an archive. It is the same each time the row is rebuilt.
+    ///
+    /// It begins with digits of its owner's id. So the captures of a version are neighbours in every
+    /// index by id, and a commit changes a few pages of it instead of one per capture.
     pub fn derive_id(belongs: CaptureOwner, url: &str, time: Moment, record: &RecordId) -> CaptureId {
         let owner = match belongs {
             CaptureOwner::Version(version) => version.into_inner(),
@@ -106,7 +112,9 @@ impl Capture {
         hasher.update(record.as_bytes());
         hasher.update(time.micros().to_be_bytes());
         hasher.update(url.as_bytes());
-        CaptureId::new(uuid_of(&hasher.finalize().into()))
+        let mut digest: [u8; 32] = hasher.finalize().into();
+        digest[..OWNER_PREFIX_BYTES].copy_from_slice(&owner.as_bytes()[..OWNER_PREFIX_BYTES]);
+        CaptureId::new(uuid_of(&digest))
     }
 }
 

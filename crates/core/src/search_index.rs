@@ -109,8 +109,8 @@ pub trait SearchIndexRead: Send + Sync {
     /// word.
     fn candidates(&self, words: &[WordLookup], site: Option<&str>) -> CatalogResult<CandidateParts>;
 
-    /// The page that a part belongs to.
-    fn page_with(&self, part: PartNumber) -> CatalogResult<Option<IndexedPage>>;
+    /// The identity of the page that a part belongs to.
+    fn page_of(&self, part: PartNumber) -> CatalogResult<Option<String>>;
 
     /// A page by its identity.
     fn page(&self, page: &str) -> CatalogResult<Option<IndexedPage>>;

@@ -116,24 +116,18 @@ pub(crate) fn crawl(
     let limited = tally.limit_reached.map(|which| format!(" (limit of {which} reached)")).unwrap_or_default();
     let (run, message) = (frontier.run(), format!("{}{limited}", state.settings.message));
     if ending == RunEnding::Finished {
-        let captures = history.catalog().captures_of_run(&run)?;
-        if state.stop_versions.is_empty() && captures > 0 && captures == tally.robots {
-            // Only `robots.txt` files were captured.
-            frontier.finish()?;
-            return Ok(RunVersion::default().run_end(run, tally, 0));
-        }
         // What an earlier process did not see is not known.
         let gaps = (!resumed).then_some(&gaps);
         let ended = EndedRun { policy: &policy, frontier: &*frontier, gaps };
-        let made = make_version(environment, &ended, &state, message)?;
+        let made = make_version(environment, &ended, &state, (message, tally.robots))?;
         frontier.finish()?;
         return Ok(made.run_end(run, tally, 0));
     }
     let counts = frontier.counts()?;
     let queued = counts.ready + counts.claimed + counts.waiting;
     let ended = EndedRun { policy: &policy, frontier: &*frontier, gaps: None };
-    let made =
-        make_version(environment, &ended, &state, format!("{message} (stopped while {queued} waited)"))?;
+    let message = format!("{message} (stopped while {queued} waited)");
+    let made = make_version(environment, &ended, &state, (message, 0))?;
     let left = ending == RunEnding::Left;
     let again = if left { frontier.next_retry_at()? } else { None };
     Ok(RunEnd { stopped: true, hosts_left: left, retry_at: again, ..made.run_end(run, tally, queued) })
@@ -152,13 +146,14 @@ fn report_clock_behind(
     Ok(())
 }
 
-/// Makes a version of the captures of a run. If it captured nothing since its last stop, the version
-/// of that stop is complete.
+/// Makes a version of the captures of a run, of which `robots` are `robots.txt` files. If it captured
+/// nothing since its last stop, the version of that stop is complete. A run that captured nothing
+/// else makes a version only if a page that was there before could not be reached.
 pub(crate) fn make_version(
     environment: &RunEnvironment<'_>,
     ended: &EndedRun<'_>,
     state: &SavedRun,
-    message: String,
+    (message, robots): (String, u64),
 ) -> Result<RunVersion, CrawlError> {
     let (history, run) = (environment.history, ended.frontier.run());
     let captures = history.catalog().captures_of_run(&run)?;
@@ -166,6 +161,10 @@ pub(crate) fn make_version(
         return existing_version(history, stop);
     }
     let findings = ended.findings(history.catalog(), history.head()?)?;
+    let has_page = captures > robots || !state.stop_versions.is_empty();
+    if !has_page && !findings.has_lost_page {
+        return Ok(RunVersion::default());
+    }
     let new = NewRunVersion {
         run,
         message,

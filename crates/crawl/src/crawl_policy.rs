@@ -78,6 +78,13 @@ impl CrawlPolicy {
         self.scope.follows_links() && self.settings.scope.depth.is_none_or(|most| depth <= most)
     }
 
+    /// Whether links of a response to a request for this reason are not followed because of
+    /// `--depth`.
+    pub(crate) fn is_deepest(&self, reason: FetchReason) -> bool {
+        let (FetchReason::Page { depth } | FetchReason::Frame { depth, .. }) = reason else { return false };
+        self.settings.scope.depth.is_some_and(|most| depth >= most)
+    }
+
     /// The rule by which the plan leaves a URL out, if it does.
     pub(crate) fn plan_rule(&self, reason: FetchReason, url: &RequestUrl) -> Option<SkipRule> {
         let plan = self.plan.as_ref()?;
@@ -210,13 +217,12 @@ fn redirect_link(
     reason: FetchReason,
     link: &PageLink<'_>,
 ) -> Option<LinkDecision> {
-    if url.as_str() == from.as_str() {
-        let is_header = matches!(link.place, LinkPlace::Header(_));
-        let looped = UnfollowedLink::new(&url, SkipRule::Loop);
-        return is_header.then_some(LinkDecision::Report(looped));
+    if url.as_str() == from.as_str() && !matches!(link.place, LinkPlace::Header(_)) {
+        return None;
     }
     let is_exact = url.page() == from.page();
-    Some(LinkDecision::Follow(DiscoveredLink { url, is_exact, reason, is_redirect: true }))
+    let link = if is_exact { DiscoveredLink::exact(url, reason) } else { DiscoveredLink::new(url, reason) };
+    Some(LinkDecision::Follow(DiscoveredLink { is_redirect: true, ..link }))
 }
 
 /// The reason to fetch something embedded. Chains of embedded things are limited. A text that only
@@ -353,6 +359,7 @@ mod tests {
         };
         let Some(LinkDecision::Follow(other)) = decide("http://h/a?y=2&x=1") else { panic!("not followed") };
         assert!(other.is_exact && other.identity().starts_with('='));
-        assert!(matches!(decide("http://h/a?x=1&y=2"), Some(LinkDecision::Report(_))));
+        let itself = decide("http://h/a?x=1&y=2");
+        assert!(matches!(itself, Some(LinkDecision::Follow(link)) if link.is_exact && link.is_redirect));
     }
 }

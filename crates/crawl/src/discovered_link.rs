@@ -19,12 +19,14 @@ pub(crate) struct DiscoveredLink {
     pub(crate) reason: FetchReason,
     /// Whether the response redirects there.
     pub(crate) is_redirect: bool,
+    /// How often the redirects before it requested this URL.
+    pub(crate) visits: u8,
 }
 
 impl DiscoveredLink {
     /// A link to a URL in any of its spellings.
     pub(crate) fn new(url: RequestUrl, reason: FetchReason) -> Self {
-        Self { url, is_exact: false, reason, is_redirect: false }
+        Self { url, is_exact: false, reason, is_redirect: false, visits: 0 }
     }
 
     /// A link to this spelling of a URL.
@@ -34,9 +36,10 @@ impl DiscoveredLink {
 
     /// Links with the same identity and reason are fetched once.
     pub(crate) fn identity(&self) -> Cow<'_, str> {
-        match self.is_exact {
-            true => Cow::Owned(format!("={}", self.url)),
-            false => Cow::Borrowed(self.url.page().as_str()),
+        match (self.visits, self.is_exact) {
+            (0, false) => Cow::Borrowed(self.url.page().as_str()),
+            (0, true) => Cow::Owned(format!("={}", self.url)),
+            (visits, _) => Cow::Owned(format!("={visits}={}", self.url)),
         }
     }
 }

@@ -62,7 +62,9 @@ pub(crate) fn extract_links(
             return;
         }
         match policy.decide(head.url, reason, &link) {
-            Some(LinkDecision::Follow(link)) if link.url.as_str() != head.url.as_str() => {
+            Some(LinkDecision::Follow(link))
+                if link.is_redirect || link.url.as_str() != head.url.as_str() =>
+            {
                 if found.insert(hasher.hash_one(&link)) {
                     match links.followed.len() < MAX_FOLLOWED_LINKS {
                         true => links.followed.push(link),

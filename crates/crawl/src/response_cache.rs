@@ -156,20 +156,9 @@ mod tests {
 
     fn exchange(head: &str, length: usize) -> Exchange {
         let response = [format!("HTTP/1.1 {head}\r\n\r\n").into_bytes(), vec![b'x'; length]].concat();
-        Exchange {
-            url: "http://h/".to_owned(),
-            at: varve_core::Moment::from_seconds(0),
-            request: b"GET / HTTP/1.1\r\n\r\n".to_vec(),
-            cookie: None,
-            response: response.into(),
-            interim: 0,
-            ip: None,
-            protocol: Vec::new(),
-            cipher: None,
-            timing: Default::default(),
-            truncated: None,
-            trailers: Vec::new(),
-        }
+        let at = varve_core::Moment::from_seconds(0);
+        let request = b"GET / HTTP/1.1\r\n\r\n".to_vec();
+        Exchange { request, ..Exchange::of_response("http://h/".to_owned(), at, response.into()) }
     }
 
     #[test]

@@ -54,7 +54,7 @@ pub fn finish(environment: &RunEnvironment<'_>, run: RunId) -> Result<RunEnd, Cr
         None => {
             let policy = CrawlPolicy::new(state.settings.clone());
             let ended = EndedRun { policy: &policy, frontier: &*frontier, gaps: None };
-            make_version(environment, &ended, &state, state.settings.message.clone())?
+            make_version(environment, &ended, &state, (state.settings.message.clone(), 0))?
         }
     };
     frontier.finish()?;

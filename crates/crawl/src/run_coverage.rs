@@ -4,8 +4,9 @@
 //! A page that is still linked is in the frontier, and may have any outcome. So a page of the parent's
 //! state that the scope covers and that is not in the frontier has been left out by the site. That
 //! holds only if the run saw every page that could link to it: it came to its end, no limit kept it
-//! from a link, and every page that it could not read had not been there before either. Otherwise
-//! the run says nothing about pages that it did not find.
+//! from a link, it could read a page that it began with and met the front page, and every page that
+//! it could not read had not been there before either. Otherwise the run says nothing about pages
+//! that it did not find. No page links to `robots.txt`, so only a response can say that it is gone.
 
 use std::collections::HashSet;
 
@@ -55,6 +56,8 @@ pub(crate) struct RunFindings {
     pub(crate) coverage: Coverage,
     /// The pages that are gone, and those that could not be reached.
     pub(crate) changes: StateChanges,
+    /// Whether a page of the parent's state could not be reached.
+    pub(crate) has_lost_page: bool,
 }
 
 /// A run that has ended, for [`RunFindings`].
@@ -75,13 +78,19 @@ impl EndedRun<'_> {
         parent: Option<VersionId>,
     ) -> Result<RunFindings, CrawlError> {
         let unreachable = self.unreachable_pages()?;
-        let complete = self.is_complete(catalog, parent, &unreachable)?;
+        let lost: Vec<&str> = unreachable.iter().map(|page| page.url.as_str()).collect();
+        let has_lost_page = match parent {
+            Some(parent) => is_any_shown(catalog, parent, &lost)?,
+            None => false,
+        };
+        let complete = !has_lost_page && self.is_complete(catalog, parent, &lost)?;
         let gone = match parent.filter(|_| complete) {
             Some(parent) => self.gone_pages(catalog, parent)?,
             None => Vec::new(),
         };
         let coverage = Coverage { scope: self.scope(), complete, unchanged: 0, below: None };
-        Ok(RunFindings { coverage, changes: StateChanges { gone, unreachable, ..StateChanges::default() } })
+        let changes = StateChanges { gone, unreachable, ..StateChanges::default() };
+        Ok(RunFindings { coverage, changes, has_lost_page })
     }
 
     fn scope(&self) -> CoverageScope {
@@ -105,28 +114,46 @@ impl EndedRun<'_> {
         Ok(pages.into_iter().map(|(url, reason)| UnreachablePage { url, reason }).collect())
     }
 
-    /// Whether the run saw everything that its scope covers.
+    /// Whether the run saw everything that its scope covers. `lost` are the pages that it could not
+    /// reach.
     fn is_complete(
         &self,
         catalog: &dyn CatalogRead,
         parent: Option<VersionId>,
-        unreachable: &[UnreachablePage],
+        lost: &[&str],
     ) -> Result<bool, CrawlError> {
         let Some(gaps) = self.gaps.filter(|gaps| !gaps.has_skipped_links) else { return Ok(false) };
-        let settings = &self.policy.settings;
-        if settings.scope.depth.is_some() || settings.refetch.missing_only {
+        if self.policy.settings.refetch.missing_only {
             return Ok(false);
         }
-        let Some(parent) = parent else { return Ok(unreachable.is_empty() && gaps.unread.is_empty()) };
+        let Some(parent) = parent else { return Ok(lost.is_empty() && gaps.unread.is_empty()) };
+        let unread: Vec<&str> = gaps.unread.iter().map(String::as_str).collect();
+        let is_unread =
+            |seed: &RequestUrl| gaps.unread.contains(seed.as_str()) || lost.contains(&seed.as_str());
+        let mut seeds = self.seeds().peekable();
+        if seeds.peek().is_some() && seeds.all(|seed| is_unread(&seed)) {
+            return Ok(false);
+        }
         // A page that never could be read never led to another.
-        let unread: Vec<&str> = unreachable
-            .iter()
-            .map(|page| page.url.as_str())
-            .chain(gaps.unread.iter().map(String::as_str))
-            .collect();
-        for urls in unread.chunks(PAGES_PER_QUERY) {
-            let known = catalog.states_of(&parent, urls, UrlMatch::SamePage)?;
-            if known.iter().flatten().any(|page| page.shown().is_some()) {
+        Ok(!is_any_shown(catalog, parent, &unread)? && self.has_met_front_pages(catalog, parent)?)
+    }
+
+    fn seeds(&self) -> impl Iterator<Item = RequestUrl> {
+        self.policy.settings.seeds.iter().filter_map(|seed| self.policy.request_url(seed))
+    }
+
+    /// Whether the run met the front page of each site that it covers, if the state has one. A run
+    /// that begins elsewhere may miss all that only the front page leads to.
+    fn has_met_front_pages(&self, catalog: &dyn CatalogRead, parent: VersionId) -> Result<bool, CrawlError> {
+        let kind = self.policy.settings.scope.kind;
+        let mut fronts: Vec<RequestUrl> = self.seeds().filter_map(|seed| front_page(kind, &seed)).collect();
+        fronts.dedup_by(|one, other| one.as_str() == other.as_str());
+        for fronts in fronts.chunks(PAGES_PER_QUERY) {
+            let met =
+                self.frontier.has_pages(&fronts.iter().map(|url| url.page().as_str()).collect::<Vec<_>>())?;
+            let missed = fronts.iter().zip(met).filter(|(_, met)| !met);
+            let missed: Vec<&str> = missed.map(|(front, _)| front.as_str()).collect();
+            if is_any_shown(catalog, parent, &missed)? {
                 return Ok(false);
             }
         }
@@ -155,7 +182,7 @@ impl EndedRun<'_> {
             .iter()
             .filter(|page| page.shown().is_some())
             .filter_map(|page| RequestUrl::verbatim(&page.url))
-            .filter(|url| self.policy.covers(url))
+            .filter(|url| self.policy.covers(url) && !is_robots_file(url))
             .collect();
         let exact: Vec<String> = covered.iter().map(|url| format!("={url}")).collect();
         let by_page =
@@ -167,4 +194,32 @@ impl EndedRun<'_> {
         let not_met = covered.iter().zip(met).filter(|(url, met)| !met && !is_unfollowed(url));
         Ok(not_met.map(|(url, _)| url.to_string()).collect())
     }
+}
+
+/// Whether a state shows any of these URLs.
+fn is_any_shown(catalog: &dyn CatalogRead, version: VersionId, urls: &[&str]) -> Result<bool, CrawlError> {
+    for urls in urls.chunks(PAGES_PER_QUERY) {
+        let known = catalog.states_of(&version, urls, UrlMatch::SamePage)?;
+        if known.iter().flatten().any(|page| page.shown().is_some()) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The front page of what a scope around `seed` covers; `None` if links are not followed.
+fn front_page(kind: ScopeKind, seed: &RequestUrl) -> Option<RequestUrl> {
+    let path = match kind {
+        ScopeKind::Page | ScopeKind::Plan => return None,
+        ScopeKind::Host | ScopeKind::Domain => "/",
+        ScopeKind::Prefix => {
+            let path = seed.path_and_query().split('?').next().unwrap_or_default();
+            &path[..path.rfind('/').map_or(0, |at| at + 1)]
+        }
+    };
+    RequestUrl::parse(&format!("{}{path}", seed.origin()))
+}
+
+fn is_robots_file(url: &RequestUrl) -> bool {
+    url.path_and_query() == "/robots.txt"
 }

@@ -4,6 +4,7 @@ use varve_core::fact::{Manifest, RunSummary, StateChanges};
 use varve_core::history::Coverage;
 use varve_core::{RecordId, RunId, VersionId};
 use varve_repository::history::{ArchiveHistoryWriter, KeptIntent, write_version};
+use varve_repository::search::index_new_versions;
 
 use super::event::{CrawlTally, RunEnd};
 use crate::error::CrawlError;
@@ -36,7 +37,7 @@ pub struct NewRunVersion {
 /// The version that a run became.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RunVersion {
-    /// The version; `None` if the run captured nothing.
+    /// The version; `None` if the run says nothing about any page.
     pub version: Option<VersionId>,
     /// Its parent.
     pub parent: Option<VersionId>,
@@ -62,11 +63,11 @@ impl RunVersion {
     }
 }
 
-/// Seals a run, makes it a version and points HEAD to it. A run without captures becomes no
-/// version.
+/// Seals a run, makes it a version and points HEAD to it. A run that says nothing about any page
+/// becomes no version.
 pub fn version_of_run(history: &ArchiveHistoryWriter, new: NewRunVersion) -> Result<RunVersion, CrawlError> {
     let summary = seal(history, new.run)?;
-    if summary.captures == 0 {
+    if summary.captures == 0 && new.changes.unreachable.is_empty() {
         return Ok(RunVersion::default());
     }
     let captures = summary.captures + new.changes.pages.len() as u64;
@@ -85,7 +86,7 @@ pub fn version_of_run(history: &ArchiveHistoryWriter, new: NewRunVersion) -> Res
     };
     let version = write_version(&history.into(), &manifest)?;
     history.move_head(parent, version)?;
-    history.update_search_index();
+    index_new_versions(history);
     Ok(RunVersion { version: Some(version), parent, captures })
 }
 

@@ -35,7 +35,7 @@ pub enum SkipRule {
     Guard,
     /// The link contains a user name or a password.
     UserInfo,
-    /// It redirects to itself.
+    /// Redirects lead back to it, and no cookie can change that.
     Loop,
     /// It redirects to a URL that is not a web URL.
     Scheme,

@@ -33,6 +33,13 @@ pub enum DiskStep<'a> {
         /// The name it gets.
         to: &'a Path,
     },
+    /// A file gets a second name.
+    Link {
+        /// The name it has.
+        from: &'a Path,
+        /// The name it gets too.
+        to: &'a Path,
+    },
     /// A file or a folder's names are made durable.
     Sync(&'a Path),
     /// A file, or a folder with all that is in it, is removed.
@@ -150,6 +157,15 @@ impl ProjectDisk {
     pub(crate) fn rename(&self, from: &Path, to: &Path) -> Result<()> {
         self.announce(DiskStep::Rename { from, to }).map_err(io_at("rename", from))?;
         Ok(self.folder.rename(self.name(from)?, self.name(to)?)?)
+    }
+
+    /// Gives a file a second name, and says whether it did: some file systems have no such names.
+    pub(crate) fn link(&self, from: &Path, to: &Path) -> Result<bool> {
+        self.announce(DiskStep::Link { from, to }).map_err(io_at("link", from))?;
+        match self.folder.hard_link(self.name(from)?, self.name(to)?) {
+            Err(error) if error.is_absent() => Err(error.into()),
+            linked => Ok(linked.is_ok()),
+        }
     }
 
     /// Renames, and says whether it did: not if something has the new name already.

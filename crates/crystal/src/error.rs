@@ -288,6 +288,11 @@ impl Error {
             if matches!(source.sqlite_error_code(), Some(DatabaseBusy | DatabaseLocked)))
     }
 
+    /// Whether a file or a folder was not there.
+    pub(crate) fn is_absent(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound)
+    }
+
     /// Whether SQLite said that a row may not be there, or not twice.
     pub(crate) fn is_constraint(&self) -> bool {
         matches!(self, Self::Database { source, .. }

@@ -281,7 +281,6 @@ mod tests {
         assert!(!is_project(&dir));
     }
 
-    #[cfg(unix)]
     #[test]
     fn links_inside_are_refused_and_links_to_it_are_not() {
         let home = TempDir::new().unwrap();

@@ -64,7 +64,7 @@ pub enum UrlsError {
         host: String,
     },
     /// No file is for that host.
-    #[error("no domain file speaks of `{}`", host.escape_debug())]
+    #[error("no domain file is for `{}`", host.escape_debug())]
     UnknownDomain {
         /// The host.
         host: String,

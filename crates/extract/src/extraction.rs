@@ -1,6 +1,8 @@
 //! From a body to a page object: decode once, parse once, read metadata and content.
 
+use crate::content::{self, MainContent};
 use crate::content_type::ContentType;
+use crate::document;
 use crate::metadata::{self, MetadataInput};
 use crate::page_object::ExtractedPage;
 use varve_core::Moment;
@@ -85,6 +87,12 @@ pub enum ExtractError {
     /// A tag has too many attributes; the page was read up to there.
     #[error("a tag of the page has too many attributes")]
     TooManyAttributes,
+    /// The page has more blocks of text than the limit; the rest was not read.
+    #[error("the page has more than {limit} blocks of text")]
+    TooManyBlocks {
+        /// Maximum number of blocks.
+        limit: usize,
+    },
     /// The page has no text that is its main content.
     #[error("the page has no main text")]
     NoText,
@@ -123,8 +131,34 @@ fn extract_html(input: &PageInput<'_>, options: &ExtractOptions) -> Extraction {
         content_language: input.content_language,
         fetched: input.fetched,
     });
-    let page = ExtractedPage::with_metadata(input.requested_url, metadata);
-    finish(page, tree.cut().map(|cut| ExtractError::from_cut(cut, options.limits)))
+    let confidence = metadata.date.map(|date| date.confidence);
+    let mut page = ExtractedPage::with_metadata(input.requested_url, metadata);
+    page.date_confidence = confidence.filter(|_| options.date_confidence);
+    let cut = tree.cut().map(|cut| ExtractError::from_cut(cut, options.limits));
+    if !(options.text || options.html || options.markdown) {
+        return finish(page, cut);
+    }
+    let content = content::choose(&tree, input.requested_url, options.limits);
+    add_content(&mut page, &content, input.requested_url, options);
+    let is_empty = content.blocks.is_empty().then_some(ExtractError::NoText);
+    let too_many = content.is_cut.then_some(ExtractError::TooManyBlocks { limit: content::blocks::MAX_BLOCKS });
+    finish(page, cut.or(too_many).or(is_empty))
+}
+
+/// Adds the forms of the content that are requested.
+fn add_content(page: &mut ExtractedPage, content: &MainContent<'_>, url: &str, options: &ExtractOptions) {
+    if content.blocks.is_empty() {
+        return;
+    }
+    if options.text {
+        page.content_text = Some(document::text(content));
+    }
+    if options.html {
+        page.content_html = Some(document::html(content, url));
+    }
+    if options.markdown {
+        page.content_markdown = document::markdown(content, url);
+    }
 }
 
 fn extract_plain_text(input: &PageInput<'_>, options: &ExtractOptions) -> Extraction {

@@ -11,14 +11,15 @@
 
 mod content;
 mod content_type;
+mod document;
 mod extraction;
-mod feed;
+pub mod feed;
 pub mod metadata;
 mod page_object;
 pub mod training;
 
 pub use content_type::ContentType;
 pub use extraction::{ExtractError, ExtractOptions, Extraction, PageInput, extract};
-pub use feed::{FeedError, feed_links};
+pub use feed::{FeedError, FeedLimits, ParsedFeed, read_feed};
 pub use page_object::ExtractedPage;
 pub use varve_core::history::FetchMethod;

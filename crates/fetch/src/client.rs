@@ -87,13 +87,11 @@ impl Client {
     }
 
     /// The timeout of an exchange.
-    #[cfg(unix)]
     pub(crate) fn total_timeout(&self) -> Duration {
         self.0.options.limits.total
     }
 
     /// The value of `User-Agent`.
-    #[cfg(unix)]
     pub(crate) fn user_agent(&self) -> &str {
         &self.0.options.user_agent
     }

@@ -8,7 +8,6 @@
 //! A response is recorded as it was received, and is marked as truncated when it may be incomplete.
 //! Credentials leave no trace in records.
 
-#[cfg(unix)]
 pub mod browser;
 mod budget;
 mod client;

@@ -91,7 +91,6 @@ impl Write for NewFile {
 
 fn hidden_builder() -> tempfile::Builder<'static, 'static> {
     let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     builder.prefix(".varve-");
     builder

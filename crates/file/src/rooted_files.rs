@@ -167,7 +167,8 @@ impl RootedFiles {
         self.run(path, |folder, name| folder.sync(name))
     }
 
-    fn run<T>(
+    /// Runs an operation of the root on the name of `path` below it.
+    pub fn run<T>(
         &self,
         path: &Path,
         operation: impl FnOnce(&Folder, &Path) -> Result<T, FolderError>,

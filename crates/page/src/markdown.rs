@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 
 /// The links, anchors and HTML of a Markdown text, as HTML.
 pub fn link_html(markdown: &str) -> String {
@@ -32,6 +32,7 @@ struct LinkHtml {
 impl LinkHtml {
     fn add(&mut self, event: Event<'_>) {
         match event {
+            Event::Start(Tag::Link { link_type: LinkType::Email, .. }) => {}
             Event::Start(Tag::Link { dest_url, .. }) => self.element("a", "href", &dest_url),
             Event::Start(Tag::Image { dest_url, .. }) => self.element("img", "src", &dest_url),
             Event::Start(Tag::Heading { id, .. }) => self.begin_heading(id.as_deref()),
@@ -87,14 +88,14 @@ mod tests {
     #[test]
     fn links_images_and_html_are_kept_and_code_is_not() {
         let html = link_html(
-            "[one](https://e.org/?a=1&b=\"2\" \"title\") ![two](two.png) <https://e.org/3>\n\n[four]\n\n\
+            "[one](https://e.org/?a=1&b=\"2\" \"title\") ![two](two.png) <https://e.org/3> <no@e.org>\n\n[four]\n\n\
              <a href=\"five\">x</a> `[no](no)`\n\n    [no](no)\n\n[four]: ./4.md#part\n",
         );
         assert!(html.contains("<a href=\"https://e.org/?a=1&amp;b=&quot;2&quot;\">"), "{html}");
         for kept in ["<img src=\"two.png\">", "\"https://e.org/3\"", "\"./4.md#part\"", "<a href=\"five\">"] {
             assert!(html.contains(kept), "{kept} in {html}");
         }
-        assert!(!html.contains("\"no\""), "{html}");
+        assert!(!html.contains("\"no\"") && !html.contains("no@e.org"), "{html}");
     }
 
     #[test]

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use varve_core::RecordId;
 use varve_core::id::{IdError, IdPrefix};
-use varve_store::audit::error_text;
 use varve_store::disk::LocalDisk;
+use varve_store::error_text;
 use varve_store::index::{IndexReader, IndexWriter};
 use varve_store::{Object, StoreError, StoreReader};
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use varve_core::RecordId;
 use varve_core::writer_lock::LockGuard;
 use varve_file::{Folder, FolderError};
-use varve_store::audit::error_text;
+use varve_store::error_text;
 use varve_store::index::IndexOptions;
 use varve_store::{StoreReader, StoreRecovery, StoreSettings, StoreWriter};
 use varve_warc::date::Date;

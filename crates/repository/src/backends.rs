@@ -26,6 +26,8 @@ use crate::settings::{ArchiveSettings, SettingsError};
 
 /// The known values of `catalog`, the default first.
 const CATALOG_NAMES: [&str; 1] = ["sqlite"];
+/// Size of the page cache while a whole catalog is filled.
+const NEW_CATALOG_CACHE_KIB: u32 = 64 << 10;
 /// The known values of `silos`, the default first.
 const SILO_NAMES: [&str; 1] = ["folder"];
 
@@ -130,7 +132,9 @@ impl Backends {
             Ok(name) => DatabasePath::below(self.layout.root(), name),
             Err(_) => DatabasePath::from(&path),
         };
-        Ok(Box::new(SqliteCatalog::open_to_write(database)?))
+        let catalog = SqliteCatalog::open_to_write(database)?;
+        catalog.set_writer_cache(NEW_CATALOG_CACHE_KIB)?;
+        Ok(Box::new(catalog))
     }
 
     /// Replaces the catalog by one that [`new_catalog`](Self::new_catalog) created in `folder` and

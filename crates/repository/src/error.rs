@@ -366,7 +366,7 @@ impl RepositoryError {
         match self {
             Self::Catalog(CatalogError::DiskFull { .. }) => true,
             Self::HalfEntered { source, .. } => source.is_disk_full(),
-            _ => varve_store::audit::is_out_of_space(self),
+            _ => varve_store::is_out_of_space(self),
         }
     }
 

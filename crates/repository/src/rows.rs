@@ -138,7 +138,7 @@ pub fn rows_of_version(
 }
 
 /// The rows of what a version says about pages.
-fn rows_of_changes(
+pub(crate) fn rows_of_changes(
     version: VersionId,
     time: Moment,
     changes: &StateChanges,

@@ -15,12 +15,16 @@ pub struct Attributed<T> {
     pub origin: usize,
 }
 
-/// Attributes the items of the last of several lists, oldest first. Reads each list once.
-pub fn attribute<T: Eq + Hash + Clone>(lists: impl IntoIterator<Item = Vec<T>>) -> Vec<Attributed<T>> {
+/// Attributes the items of the last of several lists, oldest first. Reads each list once, and holds
+/// one list and the different items of all. An error among the lists is returned.
+pub fn attribute<T: Eq + Hash + Clone, E>(
+    lists: impl IntoIterator<Item = Result<Vec<T>, E>>,
+) -> Result<Vec<Attributed<T>>, E> {
     // For each item, the list that first had it once, twice, and on.
     let mut origins: HashMap<T, Vec<usize>> = HashMap::new();
     let mut last = Vec::new();
     for (number, list) in lists.into_iter().enumerate() {
+        let list = list?;
         let mut copies: HashMap<&T, usize> = HashMap::new();
         for item in &list {
             let copy = copies.entry(item).or_default();
@@ -40,16 +44,17 @@ pub fn attribute<T: Eq + Hash + Clone>(lists: impl IntoIterator<Item = Vec<T>>) 
         *copy += 1;
         Attributed { item, origin }
     });
-    attributed.collect()
+    Ok(attributed.collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::convert::Infallible;
 
     fn origins(lists: &[&str]) -> String {
-        let lists = lists.iter().map(|list| list.chars().collect());
-        attribute(lists).iter().map(|one| format!("{}{}", one.item, one.origin)).collect()
+        let lists = lists.iter().map(|list| Ok::<_, Infallible>(list.chars().collect()));
+        attribute(lists).unwrap().iter().map(|one| format!("{}{}", one.item, one.origin)).collect()
     }
 
     #[test]
@@ -60,5 +65,10 @@ mod tests {
         assert_eq!(origins(&["a", "b"]), "b1");
         assert_eq!(origins(&["a", ""]), "");
         assert_eq!(origins(&[]), "");
+    }
+
+    #[test]
+    fn an_error_among_the_lists_is_returned() {
+        assert_eq!(attribute([Ok(vec!['a']), Err("unreadable"), Ok(vec!['a'])]), Err("unreadable"));
     }
 }

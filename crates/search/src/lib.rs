@@ -23,7 +23,7 @@ pub use attribution::Attributed;
 pub use attribution::attribute;
 pub use index_words::{index_words, ranking_words};
 pub use page_text::{PageText, Passage, PassageKind, TextKind};
-pub use page_texts::{PageTexts, StoredText, TextKey};
+pub use page_texts::{MAX_PART_PASSAGES, PageTexts, StoredText, TextKey};
 pub use page_words::PageWords;
 pub use query::{QueryError, QueryPhrase, QueryWord, SearchQuery};
 pub use record::TextRecordError;

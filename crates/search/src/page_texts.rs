@@ -12,6 +12,11 @@ use crate::page_text::{PageText, Passage, TextKind};
 /// The first eight bytes of the id of a body. It distinguishes the few bodies of one page.
 pub type TextKey = [u8; 8];
 
+/// Number of passages in all texts of a page from which on no text should be added: its record could
+/// be too long to be read. A text that has the passages of another one in a new order costs some
+/// bytes for each of them.
+pub const MAX_PART_PASSAGES: usize = 4 << 20;
+
 /// One text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredText {
@@ -58,6 +63,11 @@ impl PageTexts {
     /// The number of bytes of the different passages.
     pub fn passage_bytes(&self) -> usize {
         self.passages.iter().map(|passage| passage.text.len()).sum()
+    }
+
+    /// The number of passages of all texts together, repeated ones included.
+    pub fn count_passages(&self) -> usize {
+        self.texts.iter().map(|text| text.passages.len()).sum()
     }
 
     /// Adds texts. Those of known bodies are left out. Returns whether any was added.

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 
 use crate::page_text::{Passage, PassageKind, TextKind};
-use crate::page_texts::{PageTexts, StoredText, TextKey};
+use crate::page_texts::{MAX_PART_PASSAGES, PageTexts, StoredText, TextKey};
 
 /// The level of compression.
 const COMPRESSION_LEVEL: i32 = 6;
@@ -16,6 +16,9 @@ const COMPRESSION_LEVEL: i32 = 6;
 const MAX_RECORD_BYTES: usize = 64 << 20;
 /// Maximum number of passages in a text.
 const MAX_TEXT_PASSAGES: usize = 1 << 20;
+/// Maximum number of passages in all texts of a record together. A few bytes of a record can repeat
+/// all passages of the text before.
+const MAX_RECORD_PASSAGES: usize = MAX_PART_PASSAGES + MAX_TEXT_PASSAGES;
 /// How far ahead a passage is looked for in the text before.
 const LOOKAHEAD_PASSAGES: usize = 64;
 
@@ -135,6 +138,7 @@ impl RecordReader<'_> {
             let text = String::from_utf8(self.bytes(length)?.to_vec()).ok()?;
             read.passages.push(Passage { kind, text });
         }
+        let mut count = 0;
         for _ in 0..self.number()? {
             let key: TextKey = self.bytes(size_of::<TextKey>())?.try_into().ok()?;
             let kind = match self.byte()? {
@@ -144,6 +148,10 @@ impl RecordReader<'_> {
             };
             let before = read.texts.last().map(|text| text.passages.as_slice()).unwrap_or_default();
             let passages = self.passages(before, read.passages.len())?;
+            count += passages.len();
+            if count > MAX_RECORD_PASSAGES {
+                return None;
+            }
             read.texts.push(StoredText { key, kind, passages });
         }
         self.rest.is_empty().then_some(read)
@@ -220,6 +228,30 @@ mod tests {
         let one = texts(std::slice::from_ref(&first)).to_record().len();
         let two = texts(&[first, changed]).to_record().len();
         assert!(two < one + 40, "{one} {two}");
+    }
+
+    #[test]
+    fn texts_that_repeat_each_other_without_end_are_refused() {
+        // The first text has one passage as often as it may; each other copies that text.
+        let record = |count: usize| {
+            let mut bytes = vec![1, PassageKind::Text as u8, 1, b'x'];
+            write_number(&mut bytes, count);
+            for number in 0..count {
+                bytes.extend((number as u64).to_be_bytes());
+                bytes.push(TextKind::Page as u8);
+                if number == 0 {
+                    write_number(&mut bytes, MAX_TEXT_PASSAGES);
+                    bytes.extend([SequenceStep::Insert as u8, 0].repeat(MAX_TEXT_PASSAGES));
+                } else {
+                    bytes.extend([1, SequenceStep::Copy as u8]);
+                    write_number(&mut bytes, MAX_TEXT_PASSAGES);
+                }
+            }
+            zstd::bulk::compress(&bytes, 1).unwrap()
+        };
+        let allowed = MAX_RECORD_PASSAGES / MAX_TEXT_PASSAGES;
+        assert_eq!(PageTexts::from_record(&record(allowed)).unwrap().texts().len(), allowed);
+        assert!(matches!(PageTexts::from_record(&record(allowed + 1)), Err(TextRecordError::Damaged)));
     }
 
     proptest! {

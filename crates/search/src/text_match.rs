@@ -13,7 +13,7 @@ const TITLE_WEIGHT: f32 = 8.0;
 const HEADING_WEIGHT: f32 = 3.0;
 const URL_WEIGHT: f32 = 3.0;
 /// The constants of BM25: how soon more hits count less, and how much long texts are discounted.
-const SATURATION: f32 = 1.2;
+const TERM_SATURATION: f32 = 1.2;
 const LENGTH_DISCOUNT: f32 = 0.75;
 /// The length of an ordinary text, in words.
 const ORDINARY_WORDS: f32 = 400.0;
@@ -118,7 +118,7 @@ impl<'a> TextMatcher<'a> {
 /// BM25 of one phrase.
 fn saturated(weight: f32, words: usize) -> f32 {
     let length = 1.0 - LENGTH_DISCOUNT + LENGTH_DISCOUNT * words as f32 / ORDINARY_WORDS;
-    weight * (SATURATION + 1.0) / (weight + SATURATION * length)
+    weight * (TERM_SATURATION + 1.0) / (weight + TERM_SATURATION * length)
 }
 
 #[cfg(test)]

@@ -226,7 +226,8 @@ impl<L: TableLayout> CatalogRead for TableCatalog<L> {
     }
 
     fn removal_of_page(&self, capture: &Capture) -> CatalogResult<Option<Removal>> {
-        self.query(|connection| L::removal_of_page(connection, capture))
+        // One statement, and asked for each body that is read.
+        self.query_statement(|connection| L::removal_of_page(connection, capture))
     }
 
     fn removals_at(&self, url: &str, limit: usize) -> CatalogResult<Vec<Removal>> {

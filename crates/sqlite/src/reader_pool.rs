@@ -58,7 +58,21 @@ impl ReaderPool {
 
     /// Runs queries that all see the same state of the database.
     pub fn query<T>(&self, queries: impl FnOnce(&Connection) -> SqlResult<T>) -> CatalogResult<T> {
-        self.try_query(queries).map_err(|error| error.at(self.path.as_path()))
+        let in_transaction = |connection: &Connection| {
+            let snapshot = connection.unchecked_transaction()?;
+            let answer = queries(connection);
+            snapshot.finish()?;
+            answer
+        };
+        self.query_statement(in_transaction)
+    }
+
+    /// Runs one statement, which sees one state of the database without a transaction around it.
+    pub fn query_statement<T>(
+        &self,
+        statement: impl FnOnce(&Connection) -> SqlResult<T>,
+    ) -> CatalogResult<T> {
+        self.try_query(statement).map_err(|error| error.at(self.path.as_path()))
     }
 
     fn try_query<T>(&self, queries: impl FnOnce(&Connection) -> SqlResult<T>) -> SqlResult<T> {
@@ -67,14 +81,14 @@ impl ReaderPool {
             Some(reader) => reader,
             None => self.connect()?,
         };
-        let snapshot = reader.connection.unchecked_transaction()?;
         let answer = queries(&reader.connection);
-        let ended = snapshot.finish();
         if reader.was_overwritten(self.path.as_path()) {
             return Err(UnlocatedError::Busy);
         }
-        ended?;
-        self.put_back(reader, file);
+        // A connection whose transaction could not be ended is closed.
+        if reader.connection.is_autocommit() {
+            self.put_back(reader, file);
+        }
         answer
     }
 

@@ -88,6 +88,23 @@ impl<L: TableLayout> TableCatalog<L> {
         self.readers.query(queries)
     }
 
+    /// Sets the size of the page cache of the writer, for a catalog that is filled from the beginning:
+    /// its rows change pages everywhere in the indexes.
+    pub fn set_writer_cache(&self, kibibytes: u32) -> CatalogResult<()> {
+        self.maintain(|connection| {
+            // SQLite takes a negative number as a size.
+            Ok(connection.pragma_update(None, "cache_size", -i64::from(kibibytes))?)
+        })
+    }
+
+    /// Runs a query of one statement, which needs no transaction.
+    pub fn query_statement<T>(
+        &self,
+        statement: impl FnOnce(&Connection) -> SqlResult<T>,
+    ) -> CatalogResult<T> {
+        self.readers.query_statement(statement)
+    }
+
     /// Runs `work` in a transaction that survives a power cut.
     pub fn write<T>(&self, work: impl FnOnce(&Connection) -> SqlResult<T>) -> CatalogResult<T> {
         self.transact(CommitSync::Full, |connection, _| work(connection))
@@ -166,7 +183,9 @@ impl<L: TableLayout> Catalog for TableCatalog<L> {
         rows: &mut dyn Iterator<Item = CatalogRow>,
         left_out: &mut dyn FnMut(CatalogRow),
     ) -> CatalogResult<()> {
-        let effect = self.transact(CommitSync::Full, |connection, cache| {
+        // Rows that a power cut takes are made from the silos again, because the place up to which they
+        // were read goes with them.
+        let effect = self.transact(CommitSync::Normal, |connection, cache| {
             let mut failure = Ok(());
             let mut kept = rows.filter_map(|row| match lacks_version::<L>(connection, &row) {
                 Ok(false) => Some(row),

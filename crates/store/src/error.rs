@@ -63,9 +63,9 @@ pub enum StoreError {
     /// An object to store has no segments.
     #[error("an object without segments cannot be stored")]
     NoSegments,
-    /// An earlier write failed. This writer accepts nothing more.
+    /// An earlier write failed for this reason. This writer accepts nothing more.
     #[error("an earlier write failed; open the archive again, which puts it in order")]
-    Stopped,
+    Stopped(#[source] io::Error),
     /// A record is damaged or does not match its id.
     #[error("the record of `{id}` at byte {offset} of silo {silo} is damaged: {message}")]
     Damaged {
@@ -124,4 +124,20 @@ impl StoreError {
             WalkError::Place(error) => Self::Place(error),
         }
     }
+}
+
+/// An error with its causes, on one line.
+pub fn error_text(error: &(dyn std::error::Error + 'static)) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
+/// Whether an error is a full disk or an exceeded quota.
+pub fn is_out_of_space(error: &(dyn std::error::Error + 'static)) -> bool {
+    use io::ErrorKind::{QuotaExceeded, StorageFull};
+    let mut causes = std::iter::successors(Some(error), |error| error.source());
+    causes.any(|cause| {
+        let cause = cause.downcast_ref::<io::Error>();
+        cause.is_some_and(|cause| matches!(cause.kind(), StorageFull | QuotaExceeded))
+    })
 }

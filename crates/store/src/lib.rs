@@ -32,8 +32,9 @@ pub mod steps;
 mod verify_silo_chain;
 mod writer;
 
-pub use error::StoreError;
-pub use reader::{LocatedRecord, MIN_LOOKUP_DIGITS, Object, ObjectReader, StoreReader};
+pub use error::{StoreError, error_text, is_out_of_space};
+pub use index::MIN_LOOKUP_DIGITS;
+pub use reader::{LocatedRecord, Object, ObjectReader, StoreReader};
 pub use settings::StoreSettings;
 pub use silo::describes_silo;
 pub use verify_silo_chain::ChainBreak;

@@ -619,7 +619,12 @@ fn is_covered(whole: &[u8], bytes: &[u8], byte: usize) -> bool {
     true
 }
 
-/// `docs/format.md` says which bits no checksum covers before a silo has a successor.
+/// Of this number of covered bits one is flipped, unless `VARVE_FLIPS` is set. It has no factor in common
+/// with the bits of a byte, so each place in a byte has its turn.
+const BITS_PER_FLIP: usize = 5;
+
+/// `docs/format.md` says which bits no checksum covers before a silo has a successor. Each of these
+/// is flipped.
 #[test]
 fn every_bit_of_an_open_silo_is_covered_or_changes_no_content() {
     let root = tempfile::tempdir().expect("a folder");
@@ -629,13 +634,17 @@ fn every_bit_of_an_open_silo_is_covered_or_changes_no_content() {
     drop(writer);
     let path = silo_path(root.path(), 0);
     let whole = fs::read(&path).expect("read");
+    let is_long = std::env::var_os("VARVE_FLIPS").is_some();
     let mut uncovered = 0;
     for bit in 0..whole.len() * 8 {
         let mut bytes = whole.clone();
         bytes[bit / 8] ^= 1 << (bit % 8);
+        let is_covered = is_covered(&whole, &bytes, bit / 8);
+        if is_covered && bit % BITS_PER_FLIP != 0 && !is_long {
+            continue;
+        }
         fs::write(&path, &bytes).expect("written");
         let is_found = !full(root.path()).is_empty();
-        let is_covered = is_covered(&whole, &bytes, bit / 8);
         assert_eq!(is_found, is_covered, "bit {} of byte {} of {}", bit % 8, bit / 8, whole.len());
         uncovered += usize::from(!is_covered);
     }

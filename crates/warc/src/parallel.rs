@@ -20,7 +20,7 @@ use crate::reader::{Error, Format, WarcReader};
 use varve_wire::ReadAt;
 
 /// Maximum size of a part, so that the result of a part stays small.
-const MAX_PART_BYTES: u64 = 16 << 20;
+const MAX_PART_BYTES: u64 = 4 << 20;
 /// Minimum size of a part, so that searching for the first record stays cheap.
 const MIN_PART_BYTES: u64 = 1 << 20;
 

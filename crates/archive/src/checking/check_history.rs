@@ -34,7 +34,7 @@ impl CheckHistory<'_> {
     pub(crate) fn last_good(
         &self,
         url: &str,
-        promise: &dyn CheckTarget,
+        target: &dyn CheckTarget,
         before: Moment,
     ) -> Result<Option<GoodCapture>, CrawlError> {
         let verdicts = self.history.catalog().verdicts_of(url, usize::MAX)?;
@@ -48,7 +48,7 @@ impl CheckHistory<'_> {
         let captures = self.history.catalog().captures_of(url, &filter, TimeOrder::NewestFirst, page)?;
         for capture in captures.into_iter().filter(|capture| capture.time < before) {
             let capture = with_full_response(self.history, capture)?;
-            if promise.kept_by(&capture) {
+            if target.accepts(&capture) {
                 return Ok(Some(GoodCapture { capture, check: None }));
             }
         }

@@ -102,7 +102,7 @@ impl<'a> CheckEvidence<'a> {
             warning: finding.warning.clone(),
             redirects: finding.redirects.locations.iter().map(|step| step.location.clone()).collect(),
             evidence,
-            expectation: case.promise.told(),
+            expectation: case.target.expectation_json(),
         };
         let (url, verdict, status) = (url.clone(), finding.verdict.kind(), finding.status);
         Ok(RecordedVerdict { verdict: UrlVerdict { url, time, verdict, status, detail } })

@@ -67,7 +67,7 @@ pub fn selected(
     let request = UrlRequest::parse(url)?;
     let mut next = request.original.clone();
     for _ in 0..=MAX_REDIRECTS {
-        let capture = find(history, &next, selector)?;
+        let capture = find(history, &next, selector).map_err(|error| no_capture(error, selector))?;
         match redirect_of(&capture) {
             Some(target) => next = target,
             None => {
@@ -78,6 +78,16 @@ pub fn selected(
         }
     }
     Err(PageError::Redirects { url: url.to_owned(), is_endless: true })
+}
+
+fn no_capture(error: ArchiveError, selector: &CaptureSelector) -> PageError {
+    match (error, selector) {
+        (ArchiveError::NoCapture { url, .. }, CaptureSelector::Time(at)) => {
+            PageError::NoCapture { url, at: Some(*at) }
+        }
+        (ArchiveError::NoCapture { url, .. }, _) => PageError::NoCapture { url, at: None },
+        (error, _) => error.into(),
+    }
 }
 
 /// The target of a captured redirect.

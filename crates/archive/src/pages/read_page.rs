@@ -5,7 +5,9 @@ use std::io::{BufReader, Read};
 use varve_core::Moment;
 use varve_core::exchange::Exchange;
 use varve_core::history::{Capture, FetchMethod};
-use varve_extract::{ExtractError, ExtractOptions, ExtractedPage, Extraction, PageInput, extract};
+use varve_extract::{
+    ExtractError, ExtractOptions, ExtractedPage, Extraction, FeedLimits, PageInput, extract, read_feed,
+};
 use varve_fetch::{Rendering, RenderingKind};
 use varve_page::kind::BodyKind;
 use varve_repository::RepositoryError;
@@ -177,6 +179,9 @@ fn read(response: PageResponse, options: &ExtractOptions) -> Result<ReadPage, Pa
     }
 }
 
+/// Maximum number of items of a feed whose pages are read.
+const MAX_FEED_ITEMS: usize = 1_000;
+
 /// The links of a feed of the live web.
 pub(super) fn feed_links(live: &LivePage) -> Result<Vec<String>, PageError> {
     let PageResponse { url, status, body, content_type, .. } = response_of(&live.exchanges[live.page], live)?;
@@ -187,7 +192,9 @@ pub(super) fn feed_links(live: &LivePage) -> Result<Vec<String>, PageError> {
     }
     let not_a_feed =
         |source: varve_extract::FeedError| PageError::Feed { url: url.clone(), source: Box::new(source) };
-    varve_extract::feed_links(&body, &url).map_err(not_a_feed)
+    let limits = FeedLimits { items: MAX_FEED_ITEMS, ..FeedLimits::default() };
+    let feed = read_feed(&body, &url, limits).map_err(not_a_feed)?;
+    Ok(feed.page_urls().map(str::to_owned).collect())
 }
 
 /// Maximum number of characters of a body that an error message shows.

@@ -88,11 +88,6 @@ impl PageSaver {
             }
         }
     }
-
-    /// Stores facts durably, with their rows in one transaction.
-    pub(super) fn save_facts(&self, facts: &[(String, Fact)]) -> Result<(), PageError> {
-        self.with_writer(|history| append_facts(history, facts))
-    }
 }
 
 /// Saves pages as one version, with their extractions.

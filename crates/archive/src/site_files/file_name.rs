@@ -90,6 +90,7 @@ fn host_folder(host: &str) -> OsString {
     let host: String = host.chars().map(safe).collect();
     match host.as_str() {
         "" | "." | ".." => "_".into(),
+        MARK_FILE => OsString::from_vec(spelled_dots(MARK_FILE.as_bytes())),
         _ => shortened(host.into_bytes()).map_or_else(OsString::from_vec, OsString::from_vec),
     }
 }
@@ -281,6 +282,8 @@ mod tests {
         assert_eq!(of("https://h/a/", None).expect("a name").path, Path::new("a/default.htm"));
         assert_eq!(of("https://g/a/b", Some("https://h/a/")), None);
         assert_eq!(of("dns:example.com", None).expect("a name").host, "dns");
+        // A host cannot take the place of the mark.
+        assert_eq!(of("https://.Varve-checkout/", None).expect("a name").host, "%2Evarve-checkout");
     }
 
     #[test]

@@ -27,11 +27,11 @@ const UNESCAPED_BYTES: &AsciiSet = &NON_ALPHANUMERIC
 #[derive(Debug, Default)]
 pub(crate) struct LinkTargets {
     /// By the identity of the page.
-    files: HashMap<String, LinkTarget>,
+    files: HashMap<String, PageTarget>,
 }
 
 #[derive(Debug)]
-enum LinkTarget {
+enum PageTarget {
     File(PathBuf),
     /// The identity of another page.
     Redirect(String),
@@ -46,12 +46,12 @@ impl LinkTargets {
             let Some(identity) = page_identity(&capture.url) else { continue };
             match place {
                 PagePlace::File(path) | PagePlace::Shared(path) => {
-                    files.insert(identity, LinkTarget::File(path));
+                    files.insert(identity, PageTarget::File(path));
                 }
                 PagePlace::Redirect(location) => {
                     let target = Base::parse(&capture.url).ok().and_then(|base| base.resolve(&location).ok());
                     if let Some(target) = target.as_deref().and_then(page_identity) {
-                        files.entry(identity).or_insert(LinkTarget::Redirect(target));
+                        files.entry(identity).or_insert(PageTarget::Redirect(target));
                     }
                 }
             }
@@ -65,8 +65,8 @@ impl LinkTargets {
         for _ in 0..=MAX_REDIRECTS {
             let found = self.files.get(&identity).or_else(|| self.files.get(&other_scheme(&identity)?));
             match found? {
-                LinkTarget::File(path) => return Some(path),
-                LinkTarget::Redirect(target) => identity.clone_from(target),
+                PageTarget::File(path) => return Some(path),
+                PageTarget::Redirect(target) => identity.clone_from(target),
             }
         }
         None
@@ -128,10 +128,10 @@ mod tests {
     #[test]
     fn redirects_lead_to_the_file_and_unknown_pages_to_the_web() {
         let mut targets = LinkTargets::default();
-        let file = LinkTarget::File("new/index.html".into());
+        let file = PageTarget::File("new/index.html".into());
         targets.files.insert("https://h/new/".to_owned(), file);
-        targets.files.insert("https://h/old".to_owned(), LinkTarget::Redirect("https://h/new/".to_owned()));
-        targets.files.insert("https://h/loop".to_owned(), LinkTarget::Redirect("https://h/loop".to_owned()));
+        targets.files.insert("https://h/old".to_owned(), PageTarget::Redirect("https://h/new/".to_owned()));
+        targets.files.insert("https://h/loop".to_owned(), PageTarget::Redirect("https://h/loop".to_owned()));
         for (url, link) in [
             ("http://h/old#x", "../new/index.html#x"),
             ("https://h/loop", "https://h/loop"),

@@ -14,6 +14,8 @@ use super::file_plan::media_type;
 
 /// How much of a body is read to detect its encoding.
 const PREFIX_BYTES: u64 = 16 << 10;
+/// The byte order mark of UTF-8.
+const UTF8_MARK: &[u8] = "\u{feff}".as_bytes();
 /// Longer style sheets are not rewritten.
 const MAX_STYLE_SHEET_BYTES: u64 = 16 << 20;
 
@@ -66,7 +68,8 @@ impl PageContent {
     }
 }
 
-/// Rewrites a style sheet, unless it is too long.
+/// Rewrites a style sheet, unless it is too long. It is written as UTF-8, also if it declares another encoding: a byte
+/// order mark says that before any `@charset`, and before the encoding of the page.
 fn style_sheet(
     mut input: impl Read,
     encoding: &'static encoding_rs::Encoding,
@@ -80,6 +83,9 @@ fn style_sheet(
         return io::copy(&mut input, output).map(drop);
     }
     let text = encoding.decode_with_bom_removal(&body).0;
+    if !text.is_ascii() {
+        output.write_all(UTF8_MARK)?;
+    }
     output.write_all(css(&text, links).as_bytes())
 }
 
@@ -101,5 +107,23 @@ impl ContentForm {
             "text/css" => Self::StyleSheet,
             _ => Self::Raw,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_style_sheet_is_written_as_utf8_and_says_so() {
+        let links = LinkRewriter::new("https://h/s.css", str::to_owned).expect("a URL");
+        let written = |body: &[u8]| {
+            let mut output = Vec::new();
+            style_sheet(body, encoding_rs::WINDOWS_1252, &links, &mut output).expect("written");
+            String::from_utf8(output).expect("UTF-8")
+        };
+        let declared = written(b"@charset \"iso-8859-1\"; p::before { content: '\xe9' }");
+        assert!(declared.starts_with("\u{feff}@charset") && declared.contains('é'), "{declared}");
+        assert_eq!(written(b"p { color: red }"), "p { color: red }");
     }
 }

@@ -13,7 +13,7 @@ use varve_core::VersionId;
 use varve_core::body::BodyError;
 use varve_core::history::Capture;
 use varve_file::{EntryKind, RootedFiles};
-use varve_repository::history::{CheckoutReport, HistoryReader, digest_of, known_version};
+use varve_repository::history::{CheckoutReport, HistoryReader, digest_of};
 use varve_repository::ordered_workers::{WorkerCount, run_in_order};
 use varve_repository::{BodyFailure, RepositoryError};
 use varve_store::steps::step;
@@ -110,7 +110,7 @@ impl<'a> FilesUpdate<'a> {
         names: &HashSet<PathBuf>,
         folds_case: bool,
     ) -> Result<(), RepositoryError> {
-        if self.history.has_versions() && known_version(self.history, &before).is_err() {
+        if self.history.has_versions() && self.history.catalog().version(&before)?.is_none() {
             return Ok(());
         }
         let (old, content) = planned(self.history, before, options, folds_case)?;
@@ -161,7 +161,7 @@ impl<'a> FilesUpdate<'a> {
             let Ok(body) = self.history.body_id(capture) else { return false };
             return digest_of(&self.files, &path, &[capture.length]).is_ok_and(|found| found == Some(body));
         }
-        let mut written = DigestWriter { digest: Sha256::new(), length: 0 };
+        let mut written = ContentDigest { digest: Sha256::new(), length: 0 };
         let Ok(body) = self.history.open_body(capture) else { return false };
         if content.write(capture, name, body, &mut written).is_err() || written.length != length {
             return false;
@@ -347,12 +347,12 @@ impl Read for CheckedReader {
 }
 
 /// Computes the digest and the length of what is written.
-struct DigestWriter {
+struct ContentDigest {
     digest: Sha256,
     length: u64,
 }
 
-impl Write for DigestWriter {
+impl Write for ContentDigest {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.digest.update(bytes);
         self.length += bytes.len() as u64;

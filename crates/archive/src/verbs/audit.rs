@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use varve_store::StoreError;
 use varve_store::aardwarc;
-use varve_store::audit::{AuditDone, AuditOptions, audit as audit_store, error_text};
+use varve_store::audit::{AuditDone, AuditOptions, audit as audit_store};
+use varve_store::error_text;
 use varve_store::index::IndexOptions;
 use varve_store::silo::SiloFile;
 

@@ -20,8 +20,9 @@ use varve_core::history::{Capture, ListCursor, Version, VersionFilter};
 use varve_core::{BodyId, VersionId};
 use varve_moku::MokuFinding;
 use varve_score::RulePack;
-use varve_store::audit::{AuditFinding, AuditKind, error_text};
+use varve_store::audit::{AuditFinding, AuditKind};
 use varve_store::body::{LooseFile, too_long_body};
+use varve_store::error_text;
 
 use super::audit::{AuditReport, CheckedItems};
 use crate::error::ArchiveError;

@@ -38,6 +38,22 @@ pub(crate) fn declaring_pages(history: &HistoryReader, url: &str) -> Result<Vec<
     Ok(pages)
 }
 
+/// The URL of a stored page that declared `url` as its canonical URL, unless something was captured
+/// under `url` itself, in any spelling.
+pub(crate) fn declaring_url(history: &HistoryReader, url: &str) -> Result<Option<String>, ArchiveError> {
+    for spelling in spellings(url) {
+        if !history.catalog().spellings_of(&spelling)?.is_empty() {
+            return Ok(None);
+        }
+    }
+    for page in declaring_pages(history, url)? {
+        if let Some(stored) = history.catalog().spellings_of(&page)?.into_iter().next() {
+            return Ok(Some(stored));
+        }
+    }
+    Ok(None)
+}
+
 /// Whether the captures of a page may be shown for a URL that it declared.
 fn may_stand_for(index: &dyn SearchIndexRead, page: &str, target: &str) -> Result<bool, ArchiveError> {
     let site = site_of(target);

@@ -5,7 +5,7 @@ use varve_repository::RepositoryError;
 
 use varve_catalog::{CatalogRead, UrlMatch};
 use varve_core::history::{
-    Capture, CaptureChoice, CaptureFilter, CaptureOwner, ListCursor, PageState, TimeOrder,
+    Capture, CaptureChoice, CaptureFilter, CaptureOwner, ListCursor, PageState, Presence, TimeOrder,
 };
 use varve_core::{CheckId, Moment, VersionId};
 
@@ -77,7 +77,11 @@ pub fn find(history: &HistoryReader, url: &str, at: &CaptureSelector) -> Result<
     let at = match at {
         CaptureSelector::Newest | CaptureSelector::NewestGood => None,
         CaptureSelector::Time(time) => Some(format!("at {time} or before")),
-        CaptureSelector::Version(version) => Some(format!("in version {version}")),
+        CaptureSelector::Version(version) => {
+            let state = history.catalog().states_of(version, &[url], UrlMatch::SamePage)?.pop().flatten();
+            let is_gone = state.is_some_and(|page| page.presence == Presence::Gone);
+            Some(format!("in version {version}{}", if is_gone { ", where it is gone" } else { "" }))
+        }
         CaptureSelector::Check(check) => Some(format!("in check {check}")),
     };
     Err(ArchiveError::NoCapture { url: url.to_owned(), at })

@@ -116,7 +116,9 @@ pub fn explain<E: From<ArchiveError>>(
     options: &CompareOptions,
     each: impl FnOnce(&PageComparison<'_>) -> Result<(), E>,
 ) -> Result<bool, E> {
-    let (Some(good), Some(head)) = (&checked.last_good, &checked.evidence) else { return Ok(false) };
+    let (Some(good), Some(head)) = (&checked.archived.last_good, &checked.archived.evidence) else {
+        return Ok(false);
+    };
     let base = &good.capture;
     let pair = CapturePair::of(Some(base.clone()), Some((**head).clone()));
     let is_long = [base, &**head].into_iter().any(|capture| capture.length.unwrap_or(0) > MAX_COMPARED_BYTES);
@@ -154,23 +156,23 @@ impl StoredPast<'_> {
         noted: &RecordedVerdict,
     ) -> Result<(), ArchiveError> {
         let evidence = noted.evidence();
-        checked.capture = evidence.map(|evidence| evidence.record.to_string());
-        checked.check = evidence.map(|_| self.stored.id);
+        checked.archived.capture = evidence.map(|evidence| evidence.record.to_string());
+        checked.archived.check = evidence.map(|_| self.stored.id);
         if matches!(checked.verdict, Verdict::Skipped(_)) {
             return Ok(());
         }
         let past = CheckHistory { history: self.history };
         let (fails, time) = (checked.verdict.is_failure(), noted.verdict.time);
         let health = past.health(&checked.url, fails)?;
-        checked.health = Some(health);
+        checked.archived.health = Some(health);
         if fails {
             let since = health.since().unwrap_or(time.seconds());
-            checked.since = Some(Moment::from_seconds(since).to_string());
-            checked.last_good = past.last_good(&checked.url, &*case.promise, time)?.map(Box::new);
+            checked.archived.since = Some(Moment::from_seconds(since).to_string());
+            checked.archived.last_good = past.last_good(&checked.url, &*case.target, time)?.map(Box::new);
             let capture = evidence
                 .map(|evidence| evidence_capture(self.history, self.stored, &checked.url, evidence))
                 .transpose()?;
-            checked.evidence = capture.map(Box::new);
+            checked.archived.evidence = capture.map(Box::new);
         }
         Ok(())
     }
@@ -189,7 +191,7 @@ fn without_known<'a>(
         let is_known = last.is_some_and(|last| {
             let detail = detail_of(&last);
             let is_ok = last.verdict == VerdictKind::Ok && detail.warning.is_none();
-            is_ok && last.time >= since && case.promise.is_met_by(&detail.expectation)
+            is_ok && last.time >= since && case.target.is_met_by(&detail.expectation)
         });
         match is_known {
             true => known.push(case.checked),

@@ -25,8 +25,9 @@ use varve_repository::history::{
     HistoryReader, HistoryWriter, WorkingTree, known_version, update_tree, write_tree, write_tree_lossy,
 };
 
-/// Maximum length of that file, in bytes.
-const MAX_MARK_BYTES: u64 = 4096;
+/// Maximum length of the mark of a folder. It has a URL, and one version more after each checkout
+/// that was interrupted.
+const MAX_MARK_BYTES: u64 = 1 << 20;
 
 /// Moves HEAD to a version, and writes its pages to the layout's own working tree.
 ///

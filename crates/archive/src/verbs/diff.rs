@@ -1,7 +1,8 @@
 //! `diff`: shows what changed between two versions, page by page.
 //!
 //! Pairs the pages and compares each pair that differs. Each result goes to the caller at once, so
-//! a diff of a thousand pages holds only two bodies in memory. A page whose only changes are noise
+//! a diff of a thousand pages holds only two long bodies in memory; short ones are read ahead on all
+//! cores. A page whose only changes are noise
 //! counts as unchanged, unless the request includes noise.
 
 use std::collections::BTreeMap;
@@ -11,6 +12,7 @@ use varve_core::VersionId;
 use varve_core::history::{Capture, PageState, StoredDiff};
 use varve_diff::compare::{compare, compare_heads, learn};
 
+use super::canonical_lookup::declaring_url;
 use super::cat::CaptureSelector;
 use crate::error::ArchiveError;
 use varve_repository::RepositoryError;
@@ -20,6 +22,7 @@ use varve_repository::history::{
     CapturePair, CapturePairs, HistoryReader, HistoryWriter, HostPairing, LoadedPage, STATUS_NOT_MODIFIED,
     UnlistedPages, stored_diff, with_full_response,
 };
+use varve_repository::ordered_workers::{WorkerCount, run_in_order};
 
 pub use varve_core::headers::REDACTED_VALUE;
 pub use varve_diff::compare::{
@@ -33,6 +36,11 @@ pub use varve_diff::text::{
     LineSide, NO_NEWLINE_NOTE, PrintedLine, html, side_by_side,
 };
 pub use varve_repository::history::{HostPair, PageChange};
+
+/// Number of pairs that a thread reads at a time.
+const PAIRS_PER_BATCH: usize = 16;
+/// Maximum size of a body that is read before its turn. Some two thousand may wait.
+const MAX_LOADED_AHEAD_BYTES: u64 = 24 << 10;
 
 /// The options of a diff.
 #[derive(Clone, Debug, Default)]
@@ -136,13 +144,15 @@ pub fn diff<E: From<ArchiveError>>(
     request: &Request,
     mut each: impl FnMut(&PageComparison<'_>) -> Result<(), E>,
 ) -> Result<Totals, E> {
-    if let Some(url) = &request.url {
-        super::capture::refuse_user_info(url)?;
+    let mut url = request.url.clone();
+    if let Some(asked) = &request.url {
+        super::capture::refuse_user_info(asked)?;
+        url = declaring_url(history, asked)?.or(url);
     }
     let mut totals = Totals::default();
     // The layout decides about redaction, not the caller.
     let options = as_shown(history, &request.options);
-    let request = &Request { options, ..request.clone() };
+    let request = &Request { options, url, ..request.clone() };
     let mut unlisted = match (request.base, request.head) {
         (Some(base), Some(head)) if base != head => {
             UnlistedPages::between(history.catalog(), base, head).map_err(ArchiveError::from)?
@@ -150,8 +160,8 @@ pub fn diff<E: From<ArchiveError>>(
         _ => UnlistedPages::Known(u64::MAX),
     };
     let mut without_event = 0;
-    let compare = |pair: Result<CapturePair, RepositoryError>| {
-        let pair = pair.map_err(ArchiveError::from)?;
+    let compare = |pair: Result<LoadedPair, RepositoryError>| {
+        let LoadedPair { pair, sides } = pair.map_err(ArchiveError::from)?;
         if pair.is_from_same_event() {
             without_event += 1;
             return Ok(());
@@ -161,7 +171,7 @@ pub fn diff<E: From<ArchiveError>>(
             totals.unchanged += 1;
             return Ok(());
         }
-        compare_pair(history, request, &pair, &mut totals, &mut each)
+        compare_pair(history, request, (&pair, sides), &mut totals, &mut each)
     };
     let left_out = for_each_pair(history, request, compare)?;
     without_event += left_out;
@@ -194,7 +204,7 @@ pub fn diff_evidence<E: From<ArchiveError>>(
     let mut totals = Totals::default();
     match pair.change() {
         PageChange::Unchanged => totals.unchanged += 1,
-        _ => compare_pair(history, request, &pair, &mut totals, &mut each)?,
+        _ => compare_pair(history, request, (&pair, None), &mut totals, &mut each)?,
     }
     Ok(totals)
 }
@@ -206,7 +216,7 @@ type SomePairs<'a> = Box<dyn Iterator<Item = Result<CapturePair, RepositoryError
 fn for_each_pair<E: From<ArchiveError>>(
     history: &HistoryReader,
     request: &Request,
-    mut each: impl FnMut(Result<CapturePair, RepositoryError>) -> Result<(), E>,
+    each: impl FnMut(Result<LoadedPair, RepositoryError>) -> Result<(), E>,
 ) -> Result<u64, E> {
     let (catalog, base, head) = (history.catalog(), request.base, request.head);
     let hosts = match &request.host_pairs[..] {
@@ -214,7 +224,7 @@ fn for_each_pair<E: From<ArchiveError>>(
         pairs => HostPairing::Named(pairs.to_vec()),
     };
     if let Some(url) = request.url.as_deref() {
-        pairs_of_url(history, request, hosts, url).try_for_each(each)?;
+        load_in_order(history, request, &mut pairs_of_url(history, request, hosts, url), each)?;
         return Ok(0);
     }
     let pairs = match request.captures_only {
@@ -222,8 +232,51 @@ fn for_each_pair<E: From<ArchiveError>>(
         false => CapturePairs::that_differ(catalog, base, head).map_err(ArchiveError::from)?,
     };
     let mut pairs = pairs.with_hosts(hosts);
-    pairs.try_for_each(&mut each)?;
+    load_in_order(history, request, &mut pairs, each)?;
     Ok(pairs.left_out())
+}
+
+/// Calls `each` with the pairs in their order, while other threads read the next ones.
+fn load_in_order<E: From<ArchiveError>>(
+    history: &HistoryReader,
+    request: &Request,
+    pairs: &mut dyn Iterator<Item = Result<CapturePair, RepositoryError>>,
+    each: impl FnMut(Result<LoadedPair, RepositoryError>) -> Result<(), E>,
+) -> Result<(), E> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let crew = WorkerCount { threads, together: PAIRS_PER_BATCH };
+    let worker = || |pair: Result<CapturePair, RepositoryError>| LoadedPair::of(history, request, pair?);
+    run_in_order(crew, pairs, worker, each)
+}
+
+/// A pair, with its pages if they are short.
+struct LoadedPair {
+    pair: CapturePair,
+    sides: Option<[LoadedPage; 2]>,
+}
+
+impl LoadedPair {
+    fn of(history: &HistoryReader, request: &Request, pair: CapturePair) -> Result<Self, RepositoryError> {
+        let change = pair.change();
+        let is_read = match change {
+            PageChange::Unchanged | PageChange::Unreachable => false,
+            PageChange::Changed => !pair.is_from_same_event(),
+            _ => !request.names_only && !pair.is_from_same_event(),
+        };
+        let is_short = |page: &Option<Capture>| {
+            page.as_ref()
+                .is_none_or(|page| page.length.is_some_and(|length| length <= MAX_LOADED_AHEAD_BYTES))
+        };
+        if !is_read || !is_short(&pair.base) || !is_short(&pair.head) {
+            return Ok(Self { pair, sides: None });
+        }
+        let load = |page: &Option<Capture>| {
+            let page = page.clone().map(|page| with_full_response(history, page)).transpose()?;
+            LoadedPage::load_lossy(history, page.as_ref(), MAX_COMPARED_BYTES)
+        };
+        let sides = [load(&pair.base)?, load(&pair.head)?];
+        Ok(Self { pair, sides: Some(sides) })
+    }
 }
 
 /// The pages of one URL.
@@ -288,7 +341,7 @@ fn is_page(pair: &CapturePair, url: &str) -> bool {
 fn compare_pair<E: From<ArchiveError>>(
     history: &HistoryReader,
     request: &Request,
-    pair: &CapturePair,
+    (pair, sides): (&CapturePair, Option<[LoadedPage; 2]>),
     totals: &mut Totals,
     each: &mut impl FnMut(&PageComparison<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
@@ -307,8 +360,12 @@ fn compare_pair<E: From<ArchiveError>>(
         true => LoadedPage::head_of(history, page.as_ref()),
         false => LoadedPage::load_lossy(history, page.as_ref(), MAX_COMPARED_BYTES),
     };
-    let (base, head) =
-        (load(&pair.base).map_err(ArchiveError::from)?, load(&pair.head).map_err(ArchiveError::from)?);
+    let [base, head] = match sides {
+        Some(sides) => sides,
+        None => {
+            [load(&pair.base).map_err(ArchiveError::from)?, load(&pair.head).map_err(ArchiveError::from)?]
+        }
+    };
     let trouble = [base.failure, head.failure];
     let (base_id, head_id) = (name(request.base), name(request.head));
     let sides = [base.side(&base_id), head.side(&head_id)];

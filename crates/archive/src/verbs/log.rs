@@ -155,12 +155,20 @@ pub(crate) fn at_address<T>(
     Ok(None)
 }
 
-/// The responses and committed pages of a URL that were removed from the silos and have no capture any more, latest
-/// removal first.
+/// The responses and committed pages of a URL that were removed from the silos and have no capture
+/// any more, latest removal first. One that was removed together with its page still has a capture,
+/// which shows that removal.
 pub fn removals(history: &HistoryReader, url: &str, limit: usize) -> Result<Vec<Removal>, ArchiveError> {
     let found = first_kept(history, url, |spelling| {
         let found = history.catalog().removals_at(spelling, limit)?;
-        Ok(Some(found).filter(|found| !found.is_empty()))
+        let mut without_capture = Vec::with_capacity(found.len());
+        for removal in found {
+            let same_record = history.catalog().removals_of(&removal.tombstone.record)?;
+            if !same_record.iter().any(|other| other.tombstone.page() == Some(spelling)) {
+                without_capture.push(removal);
+            }
+        }
+        Ok(Some(without_capture).filter(|found| !found.is_empty()))
     })?;
     Ok(found.unwrap_or_default())
 }

@@ -27,7 +27,7 @@ pub mod intent;
 pub mod key;
 pub mod log;
 pub mod moku;
-mod page_events;
+pub(crate) mod page_events;
 pub mod plan;
 pub mod purge;
 pub mod rebuild;

@@ -12,7 +12,7 @@ use varve_core::Moment;
 use varve_core::headers::HeaderView;
 use varve_core::history::{Capture, CaptureChoice, CaptureFilter, ListCursor, TimeOrder};
 
-use super::canonical_lookup::declaring_pages;
+use super::canonical_lookup::declaring_url;
 use super::cat::{self, CaptureSelector};
 use super::log::{first_kept, spellings};
 use crate::error::ArchiveError;
@@ -156,10 +156,7 @@ pub fn find(
             return Ok(UrlKnowledge::There(found.capture.url));
         }
     }
-    let declaring = declaring_pages(history, url)?;
-    let stored = declaring.iter().map(|page| known_as(history, page));
-    let stored = stored.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().next();
-    Ok(stored.map_or(UrlKnowledge::No, UrlKnowledge::There))
+    Ok(declaring_url(history, url)?.map_or(UrlKnowledge::No, UrlKnowledge::There))
 }
 
 fn found_as(
@@ -285,7 +282,8 @@ pub fn known_as(history: &HistoryReader, url: &str) -> Result<Option<String>, Ar
     })
 }
 
-/// The stored spelling of a URL, which may lack its scheme, or else of an equivalent URL.
+/// The stored spelling of a URL, which may lack its scheme, or else of an equivalent URL, or of a page
+/// that declared it as its canonical URL.
 pub fn captured_url(history: &HistoryReader, url: &str) -> Result<Option<String>, ArchiveError> {
     let url = if url.contains("://") { url.to_owned() } else { format!("http://{url}") };
     for candidate in std::iter::once(url.clone()).chain(others(&url)) {
@@ -293,7 +291,7 @@ pub fn captured_url(history: &HistoryReader, url: &str) -> Result<Option<String>
             return Ok(Some(known));
         }
     }
-    Ok(None)
+    declaring_url(history, &url)
 }
 
 /// The status and headers that a capture is shown with. For a 304 response, they are those of the

@@ -357,5 +357,4 @@ fn filter_finds_stored_ids_also_after_housekeeping() {
     assert_eq!(filter::here(&objects(), &ids).unwrap(), [false, true, false]);
     assert!(id.to_string().ends_with(&ids[1]), "{ids:?}");
     assert!(parse("abcd").is_err());
-    assert!(filter::here(&objects(), &["abcd".to_owned()]).is_err());
 }

@@ -298,7 +298,7 @@ fn unrestorable_entries_are_reported_and_the_rest_is_restored() {
     let names: Vec<_> = fs::read_dir(&target).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names, ["b-good"]);
     let metadata = fs::metadata(target.join("b-good")).unwrap();
-    // Nobody gets the right to act as whoever restored the file.
+    // A restored file gives nobody the rights of the user who restored it.
     assert_eq!((metadata.mode() & 0o7777, metadata.mtime(), metadata.mtime_nsec()), (0o755, 1, 500_000_000));
 }
 

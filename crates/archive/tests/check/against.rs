@@ -104,7 +104,12 @@ fn a_304_response_means_the_earlier_page() {
     let (found, _) = scene.check_all(ExpectationSource::LastVersion, &Request::default());
     let kept = found.iter().find(|checked| checked.url.ends_with("/kept")).unwrap();
     assert_eq!(kept.comparison, Some(ContentComparison::Changed));
-    assert_eq!(kept.last_good.as_ref().map(|good| good.capture.status), Some(200), "{:?}", told(&found));
+    assert_eq!(
+        kept.archived.last_good.as_ref().map(|good| good.capture.status),
+        Some(200),
+        "{:?}",
+        told(&found)
+    );
 }
 
 #[test]
@@ -115,9 +120,9 @@ fn responses_to_a_check_are_not_expectations() {
     let second = scene.check_all(ExpectationSource::LastVersion, &Request::default()).0;
     assert_eq!(told(&first), told(&second));
     let short = second.iter().find(|checked| checked.url.ends_with("/short")).unwrap();
-    assert_eq!(short.last_good.as_ref().unwrap().capture.status, 200);
-    assert_eq!(short.health.unwrap().word(), "gone");
-    assert!(short.since.is_some() && short.capture.is_some());
+    assert_eq!(short.archived.last_good.as_ref().unwrap().capture.status, 200);
+    assert_eq!(short.archived.health.unwrap().word(), "gone");
+    assert!(short.archived.since.is_some() && short.archived.capture.is_some());
     scene.assert_sound();
 }
 

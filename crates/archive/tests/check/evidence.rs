@@ -58,12 +58,16 @@ fn responses_and_their_redirects_are_stored_and_found_by_the_check() {
     scene.promise("", &[&page(), &moved, "_path: /close"]);
     let (found, ended) = scene.check(&Request::default());
     assert_eq!(told(&found[..2]), ["/page ok", "/redirect/away?to=/page ok"]);
-    assert!(found[2].verdict.is_failure() && found[2].capture.is_none() && found[2].check.is_none());
+    assert!(
+        found[2].verdict.is_failure()
+            && found[2].archived.capture.is_none()
+            && found[2].archived.check.is_none()
+    );
     assert_eq!(ended.responses, 3);
     let direct = response(&scene, &found[0].url, ended.check.unwrap());
     assert_eq!(body(&scene, &direct), "<p>As promised.</p>\n");
-    assert_eq!(found[0].capture, direct.record.map(|record| record.to_string()));
-    assert_eq!(direct.headers.get("content-type").unwrap()[0], "text/html");
+    assert_eq!(found[0].archived.capture, direct.record.map(|record| record.to_string()));
+    assert_eq!(direct.headers.get("content-type").unwrap()[0], "text/html; charset=utf-8");
     let led = response(&scene, &found[1].url, ended.check.unwrap());
     assert_eq!((led.url.as_str(), led.status), (&*scene.web.url("/page"), 200));
     assert_ne!(led.record, direct.record);
@@ -101,15 +105,15 @@ fn a_failure_is_reported_with_its_start_and_the_last_good_capture() {
     let scene = Scene::new(site);
     scene.promise("", &[&page()]);
     let (first, _) = scene.check(&Request::default());
-    assert_eq!((first[0].health, first[0].since.as_deref()), (Some(UrlHealth::Ok), None));
+    assert_eq!((first[0].archived.health, first[0].archived.since.as_deref()), (Some(UrlHealth::Ok), None));
     mood.store(1, Ordering::SeqCst);
     let (second, _) = scene.check(&Request::default());
     let failure = &second[0];
     assert!(failure.verdict.is_failure());
-    let good = failure.last_good.as_deref().unwrap();
-    assert_eq!(good.capture.record.map(|record| record.to_string()), first[0].capture);
-    assert_eq!(good.check, first[0].check);
-    assert!(matches!(failure.health, Some(UrlHealth::Failing { .. })), "{failure:?}");
+    let good = failure.archived.last_good.as_deref().unwrap();
+    assert_eq!(good.capture.record.map(|record| record.to_string()), first[0].archived.capture);
+    assert_eq!(good.check, first[0].archived.check);
+    assert!(matches!(failure.archived.health, Some(UrlHealth::Failing { .. })), "{failure:?}");
     let mut hunks = 0;
     let history = scene.history();
     let explained = explain(&history, failure, &Default::default(), |page| {
@@ -120,12 +124,12 @@ fn a_failure_is_reported_with_its_start_and_the_last_good_capture() {
     assert_eq!(hunks, 1);
     drop(history);
     let (third, _) = scene.check(&Request::default());
-    assert_eq!(third[0].since, failure.since);
-    assert_eq!(third[0].last_good, failure.last_good);
+    assert_eq!(third[0].archived.since, failure.archived.since);
+    assert_eq!(third[0].archived.last_good, failure.archived.last_good);
     mood.store(0, Ordering::SeqCst);
     let (fourth, _) = scene.check(&Request::default());
-    assert_eq!(fourth[0].health, Some(UrlHealth::Flaky { failures: 2, checks: 4 }));
-    assert_eq!(fourth[0].since, None);
+    assert_eq!(fourth[0].archived.health, Some(UrlHealth::Flaky { failures: 2, checks: 4 }));
+    assert_eq!(fourth[0].archived.since, None);
     scene.assert_sound();
 }
 
@@ -138,8 +142,8 @@ fn a_page_that_never_met_its_expectation_has_no_last_good_capture() {
     scene.check(&Request::default());
     let (found, _) = scene.check(&Request::default());
     assert_eq!(found[0].status, Some(404));
-    assert_eq!(found[0].last_good, None);
-    assert!(found[0].evidence.is_some());
+    assert_eq!(found[0].archived.last_good, None);
+    assert!(found[0].archived.evidence.is_some());
 }
 
 #[test]
@@ -237,8 +241,13 @@ fn a_url_that_was_not_requested_is_skipped_and_not_failing() {
             (other, _) => panic!("{}: {other:?}", checked.url),
         }
     }
-    assert!(found.iter().filter(|checked| checked.url.contains("/x")).all(|checked| checked.since.is_none()));
+    assert!(
+        found
+            .iter()
+            .filter(|checked| checked.url.contains("/x"))
+            .all(|checked| checked.archived.since.is_none())
+    );
     scene.promise("", &["_path: /x0", "_path: /x1"]);
     let (found, _) = scene.check(&Request::default());
-    assert!(found.iter().all(|checked| checked.health == Some(UrlHealth::Ok)), "{:?}", told(&found));
+    assert!(found.iter().all(|checked| checked.archived.health == Some(UrlHealth::Ok)), "{:?}", told(&found));
 }

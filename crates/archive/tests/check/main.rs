@@ -3,5 +3,6 @@
 
 mod against;
 mod evidence;
+mod links;
 mod probing;
 mod scene;

@@ -23,6 +23,11 @@ fn error(scene: &Scene, path: &str) -> String {
     ask(scene, path).error.unwrap_or_else(|| panic!("{path} is no failure"))
 }
 
+/// Why the redirects from a path lead to no page.
+fn dead_end(scene: &Scene, path: &str) -> String {
+    ask(scene, path).dead_end.unwrap_or_else(|| panic!("{path} leads to a page"))
+}
+
 fn digest(bytes: &[u8]) -> BodyId {
     BodyId::new(Sha256::digest(bytes).into())
 }
@@ -104,9 +109,9 @@ fn redirects_are_followed_to_their_end_and_no_further() {
     assert_eq!((chain.redirects[0].status, chain.redirects[0].location.as_str()), (307, "9"));
     assert_eq!(chain.final_url, Some(scene.web.url("/redirect/chain/0")));
     assert_eq!(chain.sha256, Some(digest(b"<p>The end of the chain.</p>")));
-    assert_eq!(error(&scene, "/redirect/chain/11"), "there are more than 10 redirects");
-    assert!(error(&scene, "/redirect/loop").starts_with("the redirects go in a circle"));
-    assert!(error(&scene, "/redirect/pair/a").starts_with("the redirects go in a circle"));
+    assert_eq!(dead_end(&scene, "/redirect/chain/11"), "there are more than 10 redirects");
+    assert!(dead_end(&scene, "/redirect/loop").starts_with("the redirects go in a circle"));
+    assert!(dead_end(&scene, "/redirect/pair/a").starts_with("the redirects go in a circle"));
     assert!(error(&scene, "/redirect/away?to=ftp://example.com/").contains("cannot be fetched"));
     let other = Web::serve(Site::new().page("/there", Answer::of("text/plain", "there")));
     let away = ask(&scene, &format!("/redirect/away?to={}", other.url("/there#top")));

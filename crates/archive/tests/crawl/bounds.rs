@@ -7,7 +7,7 @@ use varve_testkit::web::{Answer, Site};
 
 use crate::scene::Scene;
 
-/// A front page that links to so many others, each of ten kilobytes.
+/// A front page that links to this number of pages, each of ten kilobytes.
 fn many(count: usize) -> Site {
     let links: String = (0..count).map(|number| format!("<a href='/page/{number}'>x</a>")).collect();
     let page = Answer::html("x".repeat(10_000));

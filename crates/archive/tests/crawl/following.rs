@@ -135,7 +135,7 @@ fn a_host_is_captured_except_for_excluded_pages() {
     scene.assert_sound();
 }
 
-/// Whatever media type its server sends.
+/// With every media type that its server may send.
 #[test]
 fn a_compressed_sitemap_is_read() {
     for kind in ["application/gzip", "application/x-gzip", "application/octet-stream"] {

@@ -12,7 +12,7 @@ use varve_testkit::web::{Answer, Request, Site, Then, Web};
 
 use super::scene::{Scene, Told};
 
-/// So many pages hang on the front page.
+/// The number of pages that the front page links to.
 const PAGES: usize = 60;
 
 /// A front page with links, and the pages that it links to. While it is `away`, all but the front

@@ -7,6 +7,7 @@ mod exchanged;
 mod following;
 mod given_up;
 mod misbehaving;
+mod month;
 mod planned;
 mod polite;
 mod rendered;

@@ -101,8 +101,8 @@ fn robots_txt_may_be_missing_redirected_or_failing() {
         let told = scene.run(scene.settings(&["/"], ScopeKind::Page));
         assert_eq!(scene.web.count("/"), usize::from(open), "{status}");
         assert_eq!(told.captured["/robots.txt"].0, status);
-        let rule = told.skipped.get("/").map(String::as_str);
-        assert_eq!(rule, if open { None } else { Some("robots:unavailable") });
+        let failure = told.failed.get("/").map(String::as_str);
+        assert_eq!(failure, if open { None } else { Some("robots") });
     }
     let site = Site::new()
         .page("/", Answer::html("home"))
@@ -332,13 +332,17 @@ fn a_silent_host_costs_a_few_requests_only() {
 #[test]
 fn an_excluded_seed_is_reported_and_makes_no_version() {
     let closed = Answer::of("text/plain", "User-agent: *\nDisallow: /\n");
-    for (robots, rule) in [(closed, "robots:line 2"), (Answer::status(503), "robots:unavailable")] {
+    for (robots, rule) in [(closed, Some("robots:line 2")), (Answer::status(503), None)] {
         let site = Site::new().page("/robots.txt", robots).page("/", Answer::html("home"));
         let scene = Scene::new(site);
         let told = scene.run(scene.settings(&["/"], ScopeKind::Host));
-        assert_eq!(told.skipped.get("/").map(String::as_str), Some(rule));
+        assert_eq!(told.skipped.get("/").map(String::as_str), rule);
+        assert_eq!(told.failed.contains_key("/"), rule.is_none());
         let ended = told.ended();
-        assert_eq!((ended.version, ended.tally.seeds_refused, ended.queued), (None, 1, 0), "{ended:?}");
+        assert_eq!(
+            (ended.version, ended.tally.seeds_refused, ended.queued),
+            (None, u64::from(rule.is_some()), 0)
+        );
         assert_eq!((scene.web.count("/"), scene.web.count("/robots.txt")), (0, 1));
         scene.assert_sound();
         let told = scene.run(

@@ -263,7 +263,7 @@ fn links_that_scripts_made_survive_the_end_of_a_process() {
     scene.assert_sound();
 }
 
-/// A resource at a private address is refused by the guard, whatever `robots.txt` says. It is
+/// A resource at a private address is refused by the guard, also if `robots.txt` allows it. It is
 /// reported once, although the page requests it several times and the run finds it as a link.
 #[test]
 fn a_request_refused_by_the_guard_is_reported_once() {

@@ -107,7 +107,8 @@ impl Scene {
             .unwrap()
     }
 
-    /// Runs, and asks to stop after so many captures. Without settings the last run is resumed.
+    /// Runs, and asks to stop after this number of captures. Without settings the last run is
+    /// resumed.
     pub(crate) fn run_until(
         &self,
         settings: Option<CrawlSettings>,

@@ -57,6 +57,11 @@ impl ChangingSite {
         self.scene.run(self.scene.settings(&[path], scope)).version()
     }
 
+    fn is_complete(&self, version: VersionId) -> bool {
+        let info = self.scene.history().catalog().version(&version).unwrap().unwrap();
+        info.version.coverage.unwrap().complete
+    }
+
     /// The presence of each page, without `robots.txt` and icons.
     fn presences(&self, version: VersionId) -> BTreeMap<String, String> {
         presences(self.scene.history().catalog(), &self.scene.web.url(""), version)
@@ -118,10 +123,96 @@ fn an_outage_says_nothing_about_pages_behind_it() {
 fn a_page_that_never_answered_does_not_keep_a_capture_from_being_complete() {
     let site = ChangingSite::new();
     site.capture_from(WHOLE, "/a", ScopeKind::Page);
-    let first = site.capture(FRONT_DOWN);
-    let version = site.scene.history().catalog().version(&first).unwrap().unwrap().version;
+    let settings = site.scene.settings(&["/", "/b"], ScopeKind::Host);
+    site.phase.store(FRONT_DOWN, Ordering::Relaxed);
+    let first = site.scene.run(settings).version();
     // The front page was never there, so nothing was ever linked from it.
-    assert!(version.coverage.unwrap().complete);
+    assert!(site.is_complete(first));
+    let nothing = site.capture(FRONT_DOWN);
+    assert!(!site.is_complete(nothing), "it could read no page that it began with");
+}
+
+/// A run that begins elsewhere, or at an address that does not exist, may miss pages that are still
+/// linked.
+#[test]
+fn a_run_that_does_not_meet_the_front_page_says_nothing_about_other_pages() {
+    let site = ChangingSite::new();
+    let first = site.capture(WHOLE);
+    let whole = site.presences(first);
+    for path in ["/b", "/typo"] {
+        let version = site.capture_from(WHOLE, path, ScopeKind::Host);
+        assert!(!site.is_complete(version), "{path}");
+        let presences = site.presences(version);
+        let is_lost = |(path, presence): (&String, &String)| {
+            !presence.starts_with("present") && whole.contains_key(path)
+        };
+        assert!(!presences.iter().any(is_lost), "{path}: {presences:?}");
+    }
+    let prefix = site.capture_from(SMALLER, "/", ScopeKind::Prefix);
+    assert_eq!(site.presences(prefix), told(["present", "present", "gone, left out", "gone, by an answer"]));
+}
+
+#[test]
+fn a_limit_of_depth_that_leaves_no_link_out_does_not_matter() {
+    for (depth, is_complete) in [(0, false), (1, false), (2, true)] {
+        let site = ChangingSite::new();
+        site.capture(WHOLE);
+        site.phase.store(SMALLER, Ordering::Relaxed);
+        let settings = site.scene.settings(&["/"], ScopeKind::Host).with(|s| s.scope.depth = Some(depth));
+        let version = site.scene.run(settings).version();
+        assert_eq!(site.is_complete(version), is_complete, "{depth}");
+    }
+}
+
+/// A site with a `robots.txt`, which no page links to. In an outage it answers 503 like all others.
+fn site_with_robots(phase: &Arc<AtomicUsize>) -> Site {
+    let robots = Arc::clone(phase);
+    site(phase).computed("/robots.txt", move |_| match robots.load(Ordering::Relaxed) {
+        OUTAGE => Answer::status(503),
+        _ => Answer::of("text/plain", "User-agent: *\nAllow: /\n"),
+    })
+}
+
+#[test]
+fn the_robots_file_of_a_site_is_not_left_out_by_it() {
+    let phase = Arc::default();
+    let scene = Scene::new(site_with_robots(&phase));
+    for number in [WHOLE, SMALLER, WHOLE] {
+        phase.store(number, Ordering::Relaxed);
+        let version = scene.run(scene.settings(&["/"], ScopeKind::Host)).version();
+        let state = scene.history().catalog().state_in(&version, ListCursor::first(usize::MAX)).unwrap();
+        let robots = state.iter().find(|page| page.path == "/robots.txt").unwrap();
+        assert_eq!((&robots.presence, robots.said_by), (&Presence::Present, version));
+    }
+    scene.assert_sound();
+}
+
+/// While `robots.txt` answers 503, nothing may be requested. That is an outage, which a version
+/// records; the site does not exclude its pages.
+#[test]
+fn an_outage_of_the_whole_server_is_a_version_that_says_so() {
+    let phase = Arc::default();
+    let scene = Scene::new(site_with_robots(&phase));
+    let base = scene.web.url("");
+    let capture = |number| {
+        phase.store(number, Ordering::Relaxed);
+        scene.run(scene.settings(&["/"], ScopeKind::Host))
+    };
+    assert_eq!(capture(OUTAGE).ended().version, None, "nothing was there before");
+    let whole = capture(WHOLE).version();
+    let lost = capture(OUTAGE);
+    assert_eq!(lost.failed["/"], "robots");
+    let lost = lost.version();
+    let presences = |version| presences(scene.history().catalog(), &base, version);
+    let not_asked = "present (not asked)";
+    let reason = "robots: `robots.txt` answered 503, so nothing of the site may be requested";
+    assert_eq!(presences(lost), told([reason, not_asked, not_asked, not_asked]));
+    let after = capture(SMALLER).version();
+    assert_eq!(presences(after), told(["present", "present", "gone, left out", "gone, by an answer"]));
+    let before = [whole, lost, after].map(presences);
+    scene.rebuild();
+    assert_eq!([whole, lost, after].map(presences), before);
+    scene.assert_sound();
 }
 
 #[test]

@@ -55,7 +55,8 @@ impl Scene {
         self.run_as(Some(self.settings(urls)), NetworkOptions::default(), usize::MAX).unwrap()
     }
 
-    /// Runs, and asks to stop after so many captures. Without settings the last run is resumed.
+    /// Runs, and asks to stop after this number of captures. Without settings the last run is
+    /// resumed.
     fn run_as(
         &self,
         settings: Option<CrawlSettings>,
@@ -331,7 +332,7 @@ fn a_sent_cookie_is_recorded_with_its_revision() {
     assert_eq!(scene.revisions("/about")[0].request_cookie, None);
 }
 
-/// What was sent is recorded, whoever gave it. Only a cookie that the user gives makes a revision
+/// Each header that was sent is recorded, also one that the user gave. Only a cookie that the user gives makes a revision
 /// stale.
 #[test]
 fn cookies_of_a_file_and_of_servers_are_recorded() {

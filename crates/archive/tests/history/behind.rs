@@ -23,7 +23,7 @@ fn seal(root: &Path) {
     ArchiveWriter::open(root, opening()).expect("opened").store().seal_now().expect("sealed");
 }
 
-/// A version of so many changes that they have a record of their own.
+/// A version with more changes than its manifest holds inline.
 fn commit_many(writer: &HistoryWriter, message: &str) -> VersionId {
     let pages: Vec<NewPage> =
         (0..501).map(|number| page(&format!("https://e.org/{number:02}"), message)).collect();

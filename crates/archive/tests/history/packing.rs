@@ -72,7 +72,7 @@ fn new_silos_begin_with_the_dictionary_and_are_smaller() {
     let with = silo(root, 1, "zst");
     assert!(with.starts_with(&[0x5d, 0x2a, 0x4d, 0x18]));
     assert!(with.len() < before * 3 / 4, "{} of {before}", with.len());
-    // Whoever opens it again goes on with the same silo.
+    // The next writer continues the same silo.
     let third = commit_all(root, "3", &pages(2000, 3));
     assert!(!root.join("warc/0/00000002.warc.zst").exists());
     assert_sound(root);

@@ -14,14 +14,14 @@ use varve_archive::verbs::check::{CheckLabel, ExpectationSource, Request, check}
 use varve_archive::verbs::{checkout, rebuild, score, tag};
 use varve_archive::{ArchiveError, ArchivePaths, Moment, VersionId};
 use varve_core::CheckId;
-use varve_core::exchange::{Exchange, Timing};
+use varve_core::exchange::Exchange;
 
 /// Something that people do.
 #[derive(Clone, Debug)]
 enum Step {
     Commit(Vec<(u8, u8)>),
     CommitFrom(usize, Vec<(u8, u8)>),
-    /// So many pages that they are listed, with some that differ and some that are missing.
+    /// More pages than a manifest holds inline, with some that differ and some that are missing.
     CommitSite(Vec<(u8, u8)>),
     /// As many, all of which say the same: the site becomes what it was before.
     CommitTemplate(u8),
@@ -114,7 +114,7 @@ fn commit_numbers(
     pages: &[(u8, u8)],
 ) -> VersionId {
     let markup = |body: u8| format!("<form action=/login><input name=a{body} type=password></form>{body}");
-    let pages =
+    let pages: Vec<_> =
         pages.iter().map(|(url, body)| page(&format!("https://e.org/{url}"), &markup(*body))).collect();
     let request = varve_archive::verbs::commit::Request {
         message: "a step".to_owned(),
@@ -151,19 +151,12 @@ fn told(url: &str, mood: u8) -> ProbeResponse {
     let text = format!(
         "HTTP/1.1 {status} So\r\nContent-Type: text/html\r\nLocation: /there\r\nContent-Length: 1\r\n\r\n{mood}"
     );
+    let at = Moment::from((opening().clock)().instant);
     let exchange = Exchange {
-        url: url.to_owned(),
-        at: Moment::from((opening().clock)().instant),
         request: b"GET / HTTP/1.1\r\n\r\n".to_vec(),
-        cookie: None,
-        response: text.into_bytes().into(),
-        interim: 0,
-        ip: None,
         protocol: vec!["http/1.1".to_owned()],
-        cipher: None,
         trailers: vec!["x-checksum: 1f".to_owned()],
-        timing: Timing::default(),
-        truncated: None,
+        ..Exchange::of_response(url.to_owned(), at, text.into_bytes().into())
     };
     let observed = Observed { status: Some(status), ..Observed::default() };
     ProbeResponse { exchanges: vec![exchange], ..ProbeResponse::from(observed) }

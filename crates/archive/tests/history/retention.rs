@@ -353,7 +353,7 @@ fn a_dry_run_lists_the_same_actions_and_writes_nothing() {
         commit_pages(&writer, "v", &[("https://e.org/", &*number.to_string())]);
     }
     drop(writer);
-    // HEAD is lost: whoever writes mends it.
+    // HEAD is lost: the next writer restores it.
     fs::remove_file(root.join(".moku/HEAD")).expect("removed");
     let policy = RetentionPolicy { keep_last: Some(0), ..RetentionPolicy::default() };
     let seconds = std::time::UNIX_EPOCH.elapsed().expect("a clock").as_secs();

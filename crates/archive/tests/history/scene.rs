@@ -60,7 +60,7 @@ pub(crate) fn page(url: &str, body: &str) -> NewPage {
 }
 
 pub(crate) fn commit_pages(history: &HistoryWriter, message: &str, pages: &[(&str, &str)]) -> Report {
-    let pages = pages.iter().map(|(url, body)| page(url, body)).collect();
+    let pages: Vec<_> = pages.iter().map(|(url, body)| page(url, body)).collect();
     let covers = Some(String::new());
     let request = Request { message: message.to_owned(), threads: 2, covers, ..Request::default() };
     commit(history, &request, pages, &|_| {}).expect("committed")

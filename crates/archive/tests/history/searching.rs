@@ -123,10 +123,13 @@ fn has_phrase(url: &str, words: &[String], phrase: &[String]) -> bool {
     contains(words) || contains(&words_of(url))
 }
 
+/// URLs of pages, each with the words of its text.
+type PageWordLists = Vec<(String, Vec<String>)>;
+
 /// All texts of all versions: for each version what it captured, and what its state shows.
 struct Naive {
-    captured: Vec<(VersionId, Vec<(String, Vec<String>)>)>,
-    states: Vec<(VersionId, Vec<(String, Vec<String>)>)>,
+    captured: Vec<(VersionId, PageWordLists)>,
+    states: Vec<(VersionId, PageWordLists)>,
 }
 
 impl Naive {
@@ -211,7 +214,7 @@ fn dump(index: &dyn varve_core::search_index::SearchIndexRead) -> Vec<String> {
 }
 
 fn scratch() -> tempfile::TempDir {
-    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a folder")
+    varve_testkit::memory_folder()
 }
 
 proptest! {
@@ -291,7 +294,9 @@ fn the_index_is_made_again_wherever_it_is_lost_behind_or_damaged() {
     };
     commit("one");
     let file = root.join("search.db");
-    let early = std::fs::read(&file).expect("the index is written with the version");
+    assert!(!file.exists(), "a commit leaves the index to the next search");
+    drop(stored_index(&reader(root)));
+    let early = std::fs::read(&file).expect("a search writes the index");
     commit("two");
     let whole = dump(stored_index(&reader(root)).as_read());
     assert_eq!(whole.len(), 3);
@@ -307,8 +312,6 @@ fn the_index_is_made_again_wherever_it_is_lost_behind_or_damaged() {
     rebuild(&ArchivePaths::new(root), opening(), &|_| {}).expect("rebuilt");
     assert!(file.exists());
     assert_eq!(dump(stored_index(&reader(root)).as_read()), whole, "rebuilt");
-    // Also the next version completes an index that is behind.
-    std::fs::remove_file(&file).expect("removed");
     commit("three");
     assert_eq!(dump(stored_index(&reader(root)).as_read()).len(), 4);
 }
@@ -388,4 +391,36 @@ fn blame_follows_passages_through_moves_returns_and_branches() {
         let branch = commit("5", "<title>t</title><p>new");
         assert_eq!(origins(branch, BlameUnit::Passages), named(&[("t", first), ("new", branch)]), "{kind:?}");
     }
+}
+
+#[test]
+fn blame_reports_captures_that_cannot_be_read() {
+    let root = scratch();
+    let root = root.path();
+    make(Kind::Moku, root);
+    let writer = history(root);
+    let commit = |body: &str| commit_pages(&writer, "v", &[("https://e.org/", body)]).version;
+    let versions = ["<p>one", "<p>one<p>two", "<p>one<p>two<p>three"].map(commit);
+    let body_file = |version: VersionId| {
+        let page = VersionPages::new(writer.catalog(), Some(version)).next().expect("a page").expect("read");
+        let name = page.body.to_string();
+        root.join(".moku/blobs").join(&name[..2]).join(&name)
+    };
+    let blamed = || {
+        let url = "https://e.org/".to_owned();
+        let request = BlameRequest { url, version: versions[2], unit: BlameUnit::Passages };
+        blame(writer.as_reader(), &request)
+    };
+    std::fs::remove_file(body_file(versions[1])).expect("removed");
+    let report = blamed().expect("blamed");
+    assert_eq!(report.unreadable.len(), 1);
+    let origins: Vec<_> = report
+        .items
+        .iter()
+        .map(|item| report.origins[item.origin].version.as_ref().expect("one").id)
+        .collect();
+    assert_eq!(origins, [versions[0], versions[2], versions[2]]);
+    // Without the shown body there is no answer.
+    std::fs::remove_file(body_file(versions[2])).expect("removed");
+    blamed().expect_err("the body is missing");
 }

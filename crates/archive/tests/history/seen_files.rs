@@ -10,27 +10,37 @@ use std::time::{Duration, SystemTime};
 use crate::scene::*;
 use varve_archive::VersionId;
 use varve_archive::history::open_reader;
-use varve_archive::verbs::commit::{NewBody, NewPage, Request, commit, files_below};
+use varve_archive::verbs::commit::{FolderSource, Request, commit};
+
+const BASE_URL: &str = "https://e.org/";
 
 fn commit_folder(root: &Path, folder: &Path, read_all: bool) -> VersionId {
-    let files = files_below(folder, "https://e.org/", None).expect("listed").files;
-    let page = |(url, file)| NewPage {
-        url,
-        time: None,
-        status: 200,
-        headers: Default::default(),
-        body: NewBody::File(file),
-    };
     let request = Request {
         message: "folder".to_owned(),
         threads: 2,
-        folder: Some(folder.to_owned()),
         covers: Some(String::new()),
         read_all,
         ..Request::default()
     };
-    let pages = files.into_iter().map(page).collect();
-    commit(&history(root), &request, pages, &|_| {}).expect("committed").version
+    commit(&history(root), &request, FolderSource::new(folder, BASE_URL), &|_| {}).expect("committed").version
+}
+
+/// What a cache holds, without its checksum.
+fn read_cache(path: &Path) -> Vec<u8> {
+    let mut known = fs::read(path).expect("written down");
+    known.truncate(known.len() - size_of::<u32>());
+    known
+}
+
+/// Writes a cache with the right checksum.
+fn write_cache(path: &Path, known: &[u8]) {
+    let checksum = crc32fast::hash(known).to_le_bytes();
+    fs::write(path, [known, &checksum].concat()).expect("written");
+}
+
+fn replaced(known: &[u8], old: &[u8], new: &[u8]) -> Vec<u8> {
+    let place = known.windows(old.len()).position(|bytes| bytes == old).expect("it is there");
+    [&known[..place], new, &known[place + old.len()..]].concat()
 }
 
 /// Writes a file as if long ago.
@@ -67,17 +77,20 @@ fn unchanged_files_are_not_read_in(kind: Kind, cache: &str) {
     let first = commit_folder(root, folder, false);
     assert_eq!(texts(root, first), ["one", "two"]);
     let cache = root.join(cache);
-    let known = fs::read_to_string(&cache).expect("written down");
-    let digest = |text: &str| varve_core::BodyId::new(sha(text)).to_string();
-    assert!(known.contains(&digest("one")) && known.contains(&digest("two")));
+    let known = read_cache(&cache);
     // Were `a` read, it would not be taken for `b`.
-    let other = known.replace(&digest("one"), &digest("two"));
-    fs::write(&cache, other.replace(&first.to_string(), &uuid::Uuid::nil().to_string())).expect("written");
+    let other = replaced(&known, &sha("one"), &sha("two"));
+    let (first, nil) = (first.to_string(), uuid::Uuid::nil().to_string());
+    write_cache(&cache, &replaced(&other, first.as_bytes(), nil.as_bytes()));
     assert_eq!(texts(root, commit_folder(root, folder, false)), ["two", "two"]);
     assert_eq!(texts(root, commit_folder(root, folder, true)), ["one", "two"]);
     assert_eq!(texts(root, commit_folder(root, folder, false)), ["one", "two"], "and it is known again");
-    // What the index does not know is read, whatever the cache says; and what is no cache is none.
-    for wrong in [known.replace(&digest("one"), &digest("three")), "nonsense".to_owned(), String::new()] {
+    // A body that the index does not have is read even if the cache names it. A file that is no
+    // cache counts as an empty one.
+    write_cache(&cache, &replaced(&known, &sha("one"), &sha("three")));
+    assert_eq!(texts(root, commit_folder(root, folder, false)), ["one", "two"]);
+    let whole = fs::read(&cache).expect("read");
+    for wrong in [&other, &b"nonsense"[..], b"", &whole[..whole.len() / 2], &[0; 200]] {
         fs::write(&cache, wrong).expect("written");
         assert_eq!(texts(root, commit_folder(root, folder, false)), ["one", "two"]);
     }
@@ -99,10 +112,8 @@ fn unchanged_files_are_not_compared() {
     wait();
     assert_eq!(texts(root, commit_folder(root, folder, false)), ["a", "b", "c"]);
     let cache = root.join("files.seen");
-    let known = fs::read_to_string(&cache).expect("written down");
-    let digest = |text: &str| varve_core::BodyId::new(sha(text)).to_string();
     // Were `a` compared, it would differ.
-    fs::write(&cache, known.replace(&digest("a"), &digest("b"))).expect("written");
+    write_cache(&cache, &replaced(&read_cache(&cache), &sha("a"), &sha("b")));
     assert_eq!(texts(root, commit_folder(root, folder, false)), ["a", "b", "c"]);
     // One changes, one goes, one comes; the new one is too young to be known again.
     write(&folder.join("a"), "new");
@@ -287,32 +298,15 @@ fn pages_that_a_version_does_not_have_leave_the_tree_and_changed_ones_stay() {
         let (root, folder) = (root.path(), folder.path());
         tree_to_update(root);
         write(&folder.join("stays"), "stays");
-        let pages = vec![page_of(folder, "stays")];
-        let request = Request {
-            message: "folder".to_owned(),
-            threads: 1,
-            folder: Some(folder.to_owned()),
-            read_all,
-            ..Request::default()
-        };
-        let done = commit(&history(root), &request, pages, &|_| {}).expect("committed");
+        let request = Request { message: "folder".to_owned(), threads: 1, read_all, ..Request::default() };
+        let source = FolderSource::new(folder, BASE_URL);
+        let done = commit(&history(root), &request, source, &|_| {}).expect("committed");
         assert_tree_is_updated(root, &done);
     }
     let root = tempfile::tempdir().expect("a folder");
     tree_to_update(root.path());
     let done = commit_pages(&history(root.path()), "one page", &[("https://e.org/stays", "stays")]);
     assert_tree_is_updated(root.path(), &done);
-}
-
-fn page_of(folder: &Path, name: &str) -> NewPage {
-    let body = NewBody::File(folder.join(name));
-    NewPage {
-        url: format!("https://e.org/{name}"),
-        time: None,
-        status: 200,
-        headers: Default::default(),
-        body,
-    }
 }
 
 /// The tree holds the pages of HEAD, also where the new version descends from another one.

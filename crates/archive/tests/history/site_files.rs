@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::scene::*;
 use proptest::prelude::*;
 use varve_archive::verbs::checkout::FileOptions;
-use varve_archive::verbs::commit::{NewBody, NewPage, Request, commit, files_below};
+use varve_archive::verbs::commit::{FolderSource, NewBody, NewPage, Request, commit};
 use varve_archive::{Headers, VersionId};
 
 /// The files below a folder with their contents, without the mark of a checkout.
@@ -34,23 +34,15 @@ fn files_in(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 
 /// Commits a folder as `varve commit --from` does.
 fn commit_folder(archive: &Path, folder: &Path, base: &str, index: Option<&str>) -> VersionId {
-    let found = files_below(folder, base, index).expect("listed");
-    let page = |(url, path)| NewPage {
-        url,
-        time: None,
-        status: 200,
-        headers: Headers::new(),
-        body: NewBody::File(path),
-    };
-    let pages = found.files.into_iter().map(page).collect();
+    let index = index.map(str::to_owned);
+    let source = FolderSource { index, ..FolderSource::new(folder, base) };
     let request = Request {
         message: "a folder".to_owned(),
         threads: 2,
-        folder: Some(folder.to_owned()),
         covers: Some(base.to_owned()),
         ..Request::default()
     };
-    commit(&history(archive), &request, pages, &|_| {}).expect("committed").version
+    commit(&history(archive), &request, source, &|_| {}).expect("committed").version
 }
 
 /// Names that mean something to URLs, servers, file systems or varve.

@@ -30,7 +30,7 @@ fn commit_site(root: &Path, message: &str, pages: usize, other: usize, without: 
 
 /// Commits pages that are all there are below a URL, or some of many.
 fn commit_below(history: &HistoryWriter, covers: Option<&str>, pages: &[(&str, &str)]) -> Report {
-    let pages = pages.iter().map(|(url, body)| page(url, body)).collect();
+    let pages: Vec<_> = pages.iter().map(|(url, body)| page(url, body)).collect();
     let covers = covers.map(str::to_owned);
     let request = Request { message: "some".to_owned(), threads: 1, covers, ..Request::default() };
     commit(history, &request, pages, &|_| {}).expect("committed")

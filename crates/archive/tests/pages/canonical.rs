@@ -2,8 +2,12 @@
 //!
 //! The web has two hosts, `127.0.0.1` and `localhost`.
 
+use varve_archive::ArchiveError;
 use varve_archive::pages::{FetchMethod, PageError};
 use varve_archive::verbs::cat::{CaptureSelector, find};
+use varve_archive::verbs::diff;
+use varve_archive::verbs::explain::{Aliases, add_lookup, explain};
+use varve_archive::verbs::replay::{self, ReplayTime, UrlKnowledge, captured_url};
 use varve_testkit::web::{Site, Web};
 
 use super::scene::{Scene, article};
@@ -29,6 +33,23 @@ fn a_declared_url_finds_the_captures_of_the_page() {
     assert_eq!(scene.logged(&declared), [captured.clone()]);
     let found = find(&scene.reader(), &declared, &CaptureSelector::Newest).unwrap();
     assert_eq!(found.url, captured);
+    let reader = scene.reader();
+    assert_eq!(captured_url(&reader, &declared).unwrap(), Some(captured.clone()));
+    let time = ReplayTime::exactly(found.time);
+    let known = replay::find(&reader, &declared, Some(time)).unwrap();
+    assert!(matches!(known, UrlKnowledge::There(url) if url == captured));
+    let request =
+        diff::Request { head: reader.head().unwrap(), url: Some(declared.clone()), ..Default::default() };
+    let totals = diff::diff::<ArchiveError>(&reader, &request, |_| Ok(())).unwrap();
+    assert_eq!(totals.added, 1);
+    let rules =
+        [(&captured, "lookup/exact"), (&declared, "lookup/canonical"), (&scene.web.url("/x"), "lookup/none")];
+    for (url, rule) in rules {
+        let mut explained = explain(url, &Aliases::default(), &[]);
+        add_lookup(&reader, &mut explained.explanation).unwrap();
+        assert_eq!(explained.explanation.steps.last().unwrap().rule, rule);
+    }
+    drop(reader);
     // The extraction is found under both, without another request.
     assert_eq!(scene.title("/declared").0, "Page");
     assert_eq!(scene.web.total(), 1);

@@ -28,7 +28,7 @@ fn a_request_within_the_ttl_fetches_nothing_and_a_later_one_captures_again() {
     let first = service.at(&url, changes[0].time).unwrap();
     assert_eq!(first.title.as_deref(), Some("Title 1"));
     let before = service.at(&url, Moment::from_seconds(1)).unwrap_err();
-    assert!(matches!(before, PageError::Archive(_)), "{before}");
+    assert!(matches!(before, PageError::NoCapture { .. }), "{before}");
 }
 
 #[test]
@@ -63,6 +63,17 @@ fn extractions_deletions_and_settings_are_rebuilt() {
     assert_eq!(scene.web.total(), total);
     let found = scene.service().list_domain_settings(&DomainQuery::default()).unwrap();
     assert_eq!(found.len(), 2);
+}
+
+#[test]
+fn a_purge_of_a_page_takes_its_extraction_with_it() {
+    let scene = Scene::new(Site::new().page("/a", article("", "Secret title")).page("/b", article("", "B")));
+    scene.fetch("/a").unwrap();
+    scene.fetch("/b").unwrap();
+    scene.purge(&scene.web.url("/a"));
+    let rows = scene.rows();
+    assert!(!rows.iter().any(|row| row.contains("Secret title")), "{rows:#?}");
+    assert_eq!(rows.iter().filter(|row| row.starts_with("{\"extraction\"")).count(), 1);
 }
 
 #[test]

@@ -11,8 +11,9 @@ use varve_archive::pages::{ExtractedPage, FetchMethod, PageError, PageService, P
 use varve_archive::verbs::capture::NetworkOptions;
 use varve_archive::verbs::init::init;
 use varve_archive::verbs::log::{CaptureFilter, ListCursor, captures};
+use varve_archive::verbs::purge;
 use varve_archive::verbs::rebuild::rebuild;
-use varve_archive::{ArchivePaths, ArchiveSettings, Date, WriterOptions};
+use varve_archive::{ArchivePaths, ArchiveSettings, ArchiveWriter, Date, WriterOptions};
 use varve_testkit::web::{Answer, Site, Web};
 
 /// How long an extraction is an answer.
@@ -115,6 +116,21 @@ impl Scene {
             let _ = fs::remove_file(self.root().join(name));
         }
         rebuild(&ArchivePaths::new(&self.root()), self.opening(), &|_| {}).unwrap();
+    }
+
+    /// Removes the captures of a URL from the silos.
+    pub(crate) fn purge(&self, url: &str) {
+        let writer = ArchiveWriter::open(&self.root(), self.opening()).unwrap();
+        let request = purge::Request {
+            urls: vec![url.to_owned()],
+            patterns: Vec::new(),
+            versions: Vec::new(),
+            objects: Vec::new(),
+            who: "a test".to_owned(),
+            why: "asked for".to_owned(),
+        };
+        let choice = purge::plan(&writer, &request).unwrap();
+        purge::perform(writer, &request, &choice, &|_| {}).unwrap();
     }
 
     /// The title of a page at a path, and how often its path was requested so far.

@@ -127,10 +127,10 @@ impl Death<'_> {
 }
 
 impl Death<'_> {
-    /// Asserts that the search index has what one made from all captures has.
+    /// Asserts that a search completes the index to what one made from all captures has.
     fn has_whole_search_index(&self) {
         let reader = scene::reader(self.home);
-        let index = open_search_index(&reader, None).unwrap();
+        let index = open_search_index(&reader, Some("a test")).unwrap();
         assert!(matches!(index, OpenedIndex::Stored { missing: 0, .. }), "{}", self.what);
         let built = BuiltIndex::of(&reader).unwrap();
         let [stored, built] = [index.as_read(), built.as_read()].map(|index| {

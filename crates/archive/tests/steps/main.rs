@@ -26,6 +26,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use operations::{OPERATIONS, Operation};
+use varve_testkit::{memory_folder, sum_in_parallel};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
@@ -40,8 +41,9 @@ fn main() {
         return;
     }
     let only = std::env::var("VARVE_STEPS").ok();
-    let chosen = OPERATIONS.iter().filter(|one| only.as_deref().is_none_or(|only| one.name.contains(only)));
-    let kills: usize = chosen.map(kill_before_each_step).sum();
+    let is_chosen = |one: &&Operation| only.as_deref().is_none_or(|only| one.name.contains(only));
+    let chosen: Vec<&Operation> = OPERATIONS.iter().filter(is_chosen).collect();
+    let kills = sum_in_parallel(&chosen, |operation| kill_before_each_step(operation));
     println!("{kills} kills, nothing lost");
     assert!(only.is_some() || kills > 250, "only {kills}");
 }
@@ -63,11 +65,11 @@ fn kill_before(step: usize) {
 
 /// Returns the number of steps.
 fn kill_before_each_step(operation: &Operation) -> usize {
-    let template = folder();
+    let template = memory_folder();
     (operation.prepare)(template.path());
     let known = check::Known::of(template.path());
     for step in 0.. {
-        let home = folder();
+        let home = memory_folder();
         copy(template.path(), home.path());
         let mut child = Command::new(std::env::current_exe().unwrap());
         child.arg("child").arg(operation.name).arg(home.path()).arg(step.to_string());
@@ -82,12 +84,6 @@ fn kill_before_each_step(operation: &Operation) -> usize {
         }
     }
     unreachable!("an operation has an end")
-}
-
-/// A folder in memory where there is one: thousands of syncs are waited for here.
-fn folder() -> tempfile::TempDir {
-    let memory = Path::new("/dev/shm");
-    tempfile::tempdir_in(memory).or_else(|_| tempfile::tempdir()).unwrap()
 }
 
 fn copy(from: &Path, to: &Path) {

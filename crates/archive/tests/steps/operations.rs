@@ -154,7 +154,7 @@ fn trained(home: &Path) {
 
 fn commit(home: &Path) {
     let history = scene::history(home);
-    let pages = NEW.iter().map(|(url, body)| scene::page(url, body)).collect();
+    let pages: Vec<_> = NEW.iter().map(|(url, body)| scene::page(url, body)).collect();
     let covers = Some(String::new());
     let request = varve_archive::verbs::commit::Request {
         message: "4".into(),

@@ -13,7 +13,7 @@ const MAX_UNRANKED_PARTS: usize = 100;
 /// The number of words by which candidates are ordered.
 const MAX_RANKED_WORDS: usize = 8;
 /// How soon more occurrences count less.
-const SATURATION: f32 = 1.2;
+const TERM_SATURATION: f32 = 1.2;
 
 /// The candidates for a query.
 pub(super) fn find(
@@ -89,7 +89,7 @@ fn ranked(
             }
         }
         for (score, weight) in scores.iter_mut().zip(weights) {
-            *score += rarity[number] * weight * (SATURATION + 1.0) / (weight + SATURATION);
+            *score += rarity[number] * weight * (TERM_SATURATION + 1.0) / (weight + TERM_SATURATION);
         }
     }
     let mut order: Vec<usize> = (0..parts.len()).collect();

@@ -123,13 +123,15 @@ impl SearchIndexRead for SqliteSearchIndex {
         self.readers.query(|connection| candidates::find(connection, words, site))
     }
 
-    fn page_with(&self, part: PartNumber) -> CatalogResult<Option<IndexedPage>> {
-        let condition = "g.no = (SELECT page_no FROM parts WHERE no = ?1)";
-        self.readers.query(|connection| read_page(connection, condition, &part.0))
+    fn page_of(&self, part: PartNumber) -> CatalogResult<Option<String>> {
+        let sql = "SELECT g.page FROM parts AS p JOIN pages AS g ON g.no = p.page_no WHERE p.no = ?1";
+        self.readers.query(|connection| {
+            Ok(connection.prepare_cached(sql)?.query_row([part.0], |row| row.get(0)).optional()?)
+        })
     }
 
     fn page(&self, page: &str) -> CatalogResult<Option<IndexedPage>> {
-        self.readers.query(|connection| read_page(connection, "g.page = ?1", &page))
+        self.readers.query(|connection| read_page(connection, page))
     }
 
     fn declarations_about(&self, target: &str, limit: usize) -> CatalogResult<Vec<UrlDeclaration>> {
@@ -149,17 +151,11 @@ impl SearchIndexRead for SqliteSearchIndex {
     }
 }
 
-fn read_page(
-    connection: &Connection,
-    condition: &str,
-    value: &dyn rusqlite::ToSql,
-) -> SqlResult<Option<IndexedPage>> {
-    let sql = format!(
-        "SELECT g.page, g.url, p.record FROM pages AS g JOIN parts AS p ON p.page_no = g.no
-         WHERE {condition} ORDER BY p.place"
-    );
+fn read_page(connection: &Connection, page: &str) -> SqlResult<Option<IndexedPage>> {
+    let sql = "SELECT g.page, g.url, p.record FROM pages AS g JOIN parts AS p ON p.page_no = g.no
+         WHERE g.page = ?1 ORDER BY p.place";
     let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
-    let parts: Vec<(String, String, Vec<u8>)> = collect_rows(connection, &sql, [value], read)?;
+    let parts: Vec<(String, String, Vec<u8>)> = collect_rows(connection, sql, [page], read)?;
     let mut found: Option<IndexedPage> = None;
     for (page, url, record) in parts {
         found.get_or_insert(IndexedPage { page, url, records: Vec::new() }).records.push(record);

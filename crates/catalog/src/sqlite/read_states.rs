@@ -224,7 +224,7 @@ fn count_state(connection: &Connection, version: &VersionId) -> SqlResult<StateC
 }
 
 /// Calls `each` with the path and the URL of every page about which exactly one of two ancestries
-/// says something. Returns false if there are so many that reading both states is as fast.
+/// says something. Returns false if they are too many, and reading both states is as fast.
 pub(super) fn each_page_that_differs(
     connection: &Connection,
     base: &VersionId,

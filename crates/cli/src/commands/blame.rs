@@ -3,7 +3,7 @@
 use serde_json::json;
 use varve_archive::verbs::blame::{self, Attributed, BlameOrigin, BlameUnit, Passage, PassageKind, Report};
 
-use crate::printer::{FAINT_STYLE, STRONG_STYLE, visible};
+use crate::printer::{FAINT_STYLE, STRONG_STYLE, counted, visible};
 use crate::verb::{Error, ExitStatus, Session, Verb};
 use crate::version_names::resolve_version;
 use crate::version_text::short_version_id;
@@ -50,7 +50,7 @@ impl Verb for BlameArgs {
         let history = session.open_reader()?;
         let version = resolve_version(&history, &self.at)?;
         let unit = if self.html { BlameUnit::Lines } else { BlameUnit::Passages };
-        let Report { origins, items, .. } =
+        let Report { origins, items, unreadable, .. } =
             blame::blame(&history, &blame::Request { url: self.url, version, unit })?;
         for Attributed { item, origin } in &items {
             let Some(origin) = origins.get(*origin) else { continue };
@@ -58,6 +58,12 @@ impl Verb for BlameArgs {
                 true => session.printer.json(&item_json(item, origin))?,
                 false => session.printer.line(item_line(item, origin))?,
             }
+        }
+        if !unreadable.is_empty() {
+            session.printer.warn(format_args!(
+                "{} of this page cannot be read: passages may be older than shown",
+                counted(unreadable.len() as u64, "earlier capture")
+            ));
         }
         if items.is_empty() {
             session.printer.say("this page has no text");

@@ -338,6 +338,9 @@ fn got(ended: &RunEnd) -> String {
             format!("{nothing}: {}", parts.join(", "))
         };
     }
+    if tally.captured == tally.robots && ended.captures == tally.captured {
+        return format!("nothing could be captured: {} failed, and the version says so", tally.failed);
+    }
     // A resumed run has captures of earlier processes; only those of this process are counted by kind.
     let all_now = ended.captures == tally.captured;
     let now = if all_now { String::new() } else { format!(", {} of them now", tally.captured) };

@@ -447,7 +447,7 @@ impl CheckArgs {
                 difference = Some(page_diff_json(page, false));
                 Ok::<(), Error>(())
             })?;
-            checked.difference = difference;
+            checked.archived.difference = difference;
         }
         teller.tell(&checked)?;
         if format == ReportFormat::Text {
@@ -465,7 +465,7 @@ impl CheckArgs {
 
 /// The command that shows the whole difference, if both sides have ids and the URL finds both.
 fn diff_command(checked: &CheckedUrl) -> Option<String> {
-    let (good, check) = (checked.last_good.as_ref()?, checked.check?.to_string());
+    let (good, check) = (checked.archived.last_good.as_ref()?, checked.archived.check?.to_string());
     let (holder, is_found) = (good.holder()?, good.check.is_some() || good.capture.url == checked.url);
     is_found.then(|| format!("varve diff {holder:.8} {check:.8} --url {}", quoted(&checked.url)))
 }
@@ -483,15 +483,16 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
-/// Prints how much a failure differs from the last good capture, and the command that shows it.
+/// Prints how many lines of a failure differ from the last good capture, and the command that shows
+/// them. A redirect or a fragment may be broken although no line differs.
 fn print_diff_size(
     page: &PageComparison<'_>,
     checked: &CheckedUrl,
     printer: &mut Printer,
 ) -> Result<(), Error> {
+    let lines = page.comparison.and_then(|comparison| comparison.lines_changed(true));
+    let Some((added, removed)) = lines.filter(|(added, removed)| added + removed > 0) else { return Ok(()) };
     let command = show_command(page, checked);
-    let (added, removed) =
-        page.comparison.and_then(|comparison| comparison.lines_changed(true)).unwrap_or_default();
     printer.line(format_args!(
         "{:<11}  {GOOD_STYLE}+{added}{GOOD_STYLE:#} {BAD_STYLE}-{removed}{BAD_STYLE:#} lines: {}",
         "",

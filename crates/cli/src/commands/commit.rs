@@ -8,8 +8,8 @@ use serde::Deserialize;
 use serde_json::json;
 use varve_archive::history::{HistoryWriter, KeptIntent};
 use varve_archive::verbs::commit::{
-    FolderFiles, NewBody, NewPage, Report, Request, SkippedFile, SkippedFileKind, check_version_limit,
-    commit, files_below,
+    CommitSource, FolderSource, NewBody, NewPage, Report, Request, SkippedFile, SkippedFileKind,
+    check_version_limit, commit,
 };
 use varve_archive::verbs::intent;
 use varve_archive::{ArchiveError, ByteSize, Headers, Moment, RepositoryError};
@@ -42,10 +42,11 @@ const STATUS_RANGE: std::ops::Range<u16> = 100..1000;
 /// URLs with a user name or password are rejected. Symbolic links, pipes and devices below a folder
 /// are skipped and listed.
 ///
-/// In a Moku site the working tree then holds the pages of the version: those that differ from HEAD
-/// are written, and those of HEAD that the version does not have are removed, unless their files were
-/// changed or their bodies are stored nowhere else. Other files stay. A page that cannot be written
-/// is committed all the same; a warning names it, and the exit code is 0.
+/// A version of a Moku site has the pages of the call and no others, as in Moku. The working tree
+/// then holds them: those that differ from HEAD are written, and those of HEAD that the version
+/// does not have are removed, unless their files were changed or their bodies are stored nowhere
+/// else. Other files stay. A page that cannot be written is committed all the same; a warning names
+/// it, and the exit code is 0.
 ///
 /// With `--json`, prints one object: `version`, `parent`, `captures`, `changed`; `left_out` lists
 /// skipped files, each `path` with `why` (`link` or `special`); `unwritten` counts pages that are
@@ -139,8 +140,7 @@ impl Verb for CommitArgs {
 
 impl CommitArgs {
     fn commit(&self, session: &mut Session) -> Result<ExitStatus, Error> {
-        let (pages, left_out) = self.pages()?;
-        warn_of_skipped(&mut session.printer, &left_out);
+        let source = self.source()?;
         let history = session.open_history()?;
         let parent =
             self.parent.as_deref().map(|text| resolve_version(history.as_reader(), text)).transpose()?;
@@ -156,25 +156,29 @@ impl CommitArgs {
             author: self.author.clone(),
             parent,
             threads: Session::threads(),
-            folder: self.from.clone(),
             covers: self.base_url.clone(),
             read_all: self.read_all,
             largest: self.max_size.map(|size| size.0),
             most_versions: self.max_versions,
         };
-        let progress = session.printer.progress(Some(pages.len() as u64), "pages");
-        let done = commit(&history, &request, pages, &|more| progress.inc(more))?;
+        let count = match &source {
+            CommitSource::Pages(pages) => Some(pages.len() as u64),
+            CommitSource::Folder(_) => None,
+        };
+        let progress = session.printer.progress(count, "pages");
+        let done = commit(&history, &request, source, &|more| progress.inc(more))?;
         drop(progress);
+        warn_of_skipped(&mut session.printer, &done.left_out);
         if done.lacks_diff {
             session.printer.warn(
                 "the diff with the parent is not stored: a body is damaged or missing; `varve audit` lists it",
             );
         }
-        self.print(session, done, &left_out)?;
+        self.print(session, done)?;
         Ok(ExitStatus::Done)
     }
 
-    fn print(&self, session: &mut Session, done: Report, left_out: &[SkippedFile]) -> Result<(), Error> {
+    fn print(&self, session: &mut Session, done: Report) -> Result<(), Error> {
         let why = |error: RepositoryError| one_line(&error.into());
         let unwritten: Vec<_> =
             done.tree.unwritten.first.into_iter().map(|(url, error)| (url, why(error))).collect();
@@ -182,7 +186,7 @@ impl CommitArgs {
         report_covered_pages(&done.tree.covered, &mut session.printer);
         report_kept_pages(done.tree.stayed, &mut session.printer);
         if self.json {
-            let left_out = left_out.iter().map(|SkippedFile { path, why }| match why {
+            let left_out = done.left_out.iter().map(|SkippedFile { path, why }| match why {
                 SkippedFileKind::Link => json!({ "path": path.to_string_lossy(), "why": "link" }),
                 SkippedFileKind::Special => json!({ "path": path.to_string_lossy(), "why": "special" }),
             });
@@ -206,23 +210,23 @@ impl CommitArgs {
         Ok(())
     }
 
-    /// The pages, and the files that were skipped.
-    fn pages(&self) -> Result<(Vec<NewPage>, Vec<SkippedFile>), Error> {
+    /// Where the pages come from.
+    fn source(&self) -> Result<CommitSource, Error> {
         if let Some(file) = &self.jsonl {
-            return Ok((read_lines(file)?, Vec::new()));
+            return Ok(read_lines(file)?.into());
         }
-        let headers = parse_headers(&self.headers)?;
+        let (status, headers) = (self.status, parse_headers(&self.headers)?);
+        if let (Some(folder), Some(base_url)) = (&self.from, &self.base_url) {
+            let (folder, base_url, index) = (folder.clone(), base_url.clone(), self.index.clone());
+            return Ok(FolderSource { folder, base_url, index, status, headers }.into());
+        }
         let page = |url: String, file: PathBuf| NewPage {
             url,
             time: None,
-            status: self.status,
+            status,
             headers: headers.clone(),
             body: NewBody::File(file),
         };
-        if let (Some(folder), Some(base)) = (&self.from, &self.base_url) {
-            let FolderFiles { files, left_out } = files_below(folder, base, self.index.as_deref())?;
-            return Ok((files.into_iter().map(|(url, file)| page(url, file)).collect(), left_out));
-        }
         if self.urls.len() != self.files.len() {
             let [files, urls] = [(&self.files.len(), "file"), (&self.urls.len(), "URL")]
                 .map(|(count, one)| counted(*count as u64, one));
@@ -230,7 +234,7 @@ impl CommitArgs {
             return Err(clap::Error::raw(clap::error::ErrorKind::WrongNumberOfValues, message).into());
         }
         let pages = self.urls.iter().cloned().zip(self.files.iter().cloned());
-        Ok((pages.map(|(url, file)| page(url, file)).collect(), Vec::new()))
+        Ok(pages.map(|(url, file)| page(url, file)).collect::<Vec<_>>().into())
     }
 }
 

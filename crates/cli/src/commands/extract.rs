@@ -185,9 +185,5 @@ pub(super) fn is_archive(session: &Session) -> Result<bool, Error> {
 
 /// Whether an error concerns the archive, and not one page.
 pub(super) fn is_fatal(error: &PageError) -> bool {
-    match error {
-        PageError::Archive(ArchiveError::NoCapture { .. }) => false,
-        PageError::Archive(_) | PageError::Busy(_) => true,
-        _ => false,
-    }
+    matches!(error, PageError::Archive(_) | PageError::Busy(_))
 }

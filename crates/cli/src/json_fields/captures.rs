@@ -78,8 +78,11 @@ pub(super) const VERB_FIELDS: &[JsonVerb] = &[
         }],
     },
     JsonVerb { verb: "urls check", objects: CHECK_OBJECTS },
-    JsonVerb { verb: "urls list", objects: &[JsonObject { when: "For each URL", fields: EXPECTATION }] },
-    JsonVerb { verb: "urls show", objects: &[JsonObject { when: "One object", fields: EXPECTATION }] },
+    JsonVerb {
+        verb: "urls list",
+        objects: &[JsonObject { when: "For each URL", fields: EXPECTATION_FIELDS }],
+    },
+    JsonVerb { verb: "urls show", objects: &[JsonObject { when: "One object", fields: EXPECTATION_FIELDS }] },
 ];
 
 const RUN_SUMMARY: &[JsonField] = &[
@@ -133,7 +136,15 @@ const CHECK_OBJECTS: &[JsonObject] = &[
             ("since", "string or null", "since when the verdict is what it is"),
             ("capture", "string or null", "the id of the record with the response"),
             ("reason", "string or null", "why the verdict is not `ok`, in a sentence"),
-            ("version", "string, optional", "the version with the response"),
+            ("warning", "string, optional", "a problem that does not make it a failure"),
+            ("redirects", "array of object, optional", "the redirects that were followed"),
+            ("redirects[].status", "number", "the HTTP status"),
+            ("redirects[].location", "string", "where it led"),
+            ("final_url", "string, optional", "the URL that the redirects led to"),
+            ("final_status", "number, optional", "its HTTP status"),
+            ("referrers", "array of string, optional", "with `--links`, the first pages that link to it"),
+            ("referrer_count", "number, optional", "the number of all pages that link to it"),
+            ("check", "string, optional", "the id of the check with the response"),
             ("health", "string, optional", "`ok`, `flaky`, `failing` or `gone`, from the last checks"),
             (
                 "comparison",
@@ -141,9 +152,10 @@ const CHECK_OBJECTS: &[JsonObject] = &[
                 "`unchanged`, `noise`, `changed` or `gone`, against the archive",
             ),
             ("last_good", "object, optional", "the last good capture"),
-            ("last_good.capture", "string", "its id"),
+            ("last_good.capture", "string or null", "the id of its record"),
             ("last_good.time", "string", "its time"),
-            ("last_good.version", "string or null", "its version"),
+            ("last_good.version", "string or null", "its version; null if a check captured it"),
+            ("last_good.check", "string or null", "the check that captured it"),
             ("flaky", "object, optional", "recent failures of a flaky URL"),
             ("flaky.failures", "number", "how many failed"),
             ("flaky.checks", "number", "of how many checks"),
@@ -163,11 +175,12 @@ const CHECK_OBJECTS: &[JsonObject] = &[
             ("summary.broken", "number", "the status or the type differs"),
             ("summary.unreachable", "number", "no response"),
             ("summary.skipped", "number", "not requested"),
+            ("summary.warnings", "number", "URLs with a warning"),
         ],
     },
 ];
 
-const EXPECTATION: &[JsonField] = &[
+const EXPECTATION_FIELDS: &[JsonField] = &[
     ("url", "string", "the URL"),
     ("domain", "string", "its domain, the name of the file in the database"),
     ("path", "string", "its path, with the query"),

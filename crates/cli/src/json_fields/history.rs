@@ -7,7 +7,7 @@ pub(super) const VERB_FIELDS: &[JsonVerb] = &[
     JsonVerb {
         verb: "log",
         objects: &[
-            JsonObject { when: "Without a URL, for each version, newest first", fields: VERSION },
+            JsonObject { when: "Without a URL, for each version, newest first", fields: VERSION_FIELDS },
             JsonObject {
                 when: "With a URL, and in a Crystal project, for each capture, newest first",
                 fields: &[
@@ -40,6 +40,34 @@ pub(super) const VERB_FIELDS: &[JsonVerb] = &[
                     ),
                 ],
             },
+            JsonObject {
+                when: "With `--checks`, for each check, newest first",
+                fields: &[
+                    ("check", "string", "the id of the check"),
+                    ("time", "string", "when it was made"),
+                    ("message", "string", "the message"),
+                    ("author", "string or null", "the author"),
+                    ("summary", "map", "the number of URLs with each verdict"),
+                    ("record", "string", "the id of its record"),
+                ],
+            },
+            JsonObject {
+                when: "With `--checks` and a URL, for each verdict, newest first",
+                fields: &[
+                    ("url", "string", "the URL"),
+                    ("time", "string", "when it was checked"),
+                    ("verdict", "string", "`ok`, `changed`, `broken`, `unreachable` or `skipped`"),
+                    ("status", "number or null", "the HTTP status; null without a response"),
+                    ("expected", "string or null", "what was expected"),
+                    ("got", "string or null", "what was answered instead"),
+                    ("warning", "string or null", "a problem that does not make it a failure"),
+                    ("redirects", "array of object", "the redirects that were followed"),
+                    ("redirects[].status", "number", "the HTTP status"),
+                    ("redirects[].location", "string", "where it led"),
+                    ("capture", "string or null", "the record of the response"),
+                    ("check", "string", "the id of the check"),
+                ],
+            },
         ],
     },
     JsonVerb {
@@ -59,6 +87,7 @@ pub(super) const VERB_FIELDS: &[JsonVerb] = &[
                     "`added`, `back`, `changed`, `gone`, `removed`, `unreachable` or `unchanged`",
                 ),
                 ("files[].status", "array of number or null", "the HTTP status in base and head"),
+                ("files[].times", "array of string or null", "when it was captured in base and head"),
                 (
                     "files[].cut_short",
                     "array of bool, optional",
@@ -176,6 +205,11 @@ pub(super) const VERB_FIELDS: &[JsonVerb] = &[
                 ("alike[].same", "string", "`nodes` or `text`"),
                 ("alike[].rules", "map, optional", "the number of changes that each rule explains"),
                 ("unnamed", "number, optional", "pages without a meaningful change beyond those listed"),
+                (
+                    "summary",
+                    "map",
+                    "the number of pages with each change, and of those that were `not_asked`",
+                ),
             ],
         }],
     },
@@ -214,9 +248,9 @@ pub(super) const VERB_FIELDS: &[JsonVerb] = &[
     JsonVerb {
         verb: "show",
         objects: &[
-            JsonObject { when: "First, the version", fields: VERSION },
+            JsonObject { when: "First, the version", fields: SHOWN_VERSION_FIELDS },
             JsonObject {
-                when: "For each page",
+                when: "For each page that was captured or changed",
                 fields: &[
                     ("url", "string", "the URL"),
                     ("path", "string", "its path in a working tree"),
@@ -225,11 +259,25 @@ pub(super) const VERB_FIELDS: &[JsonVerb] = &[
                         "string",
                         "`added`, `back`, `changed`, `gone`, `removed`, `unreachable` or `unchanged`, against the parent",
                     ),
+                    (
+                        "captured",
+                        "bool",
+                        "whether the version captured it; otherwise the capture is an earlier one",
+                    ),
+                    ("time", "string", "when it was captured"),
                     ("status", "number", "the HTTP status"),
                     ("body", "string", "the id of the body"),
                     ("length", "number or null", "the length of the body in bytes"),
                     ("truncated", "bool", "whether the response is incomplete"),
                 ],
+            },
+            JsonObject {
+                when: "Last",
+                fields: &[(
+                    "summary",
+                    "map",
+                    "the number of pages with each `change`, and of those that were `not_asked`",
+                )],
             },
         ],
     },
@@ -245,6 +293,7 @@ pub(super) const VERB_FIELDS: &[JsonVerb] = &[
                 ("damaged", "number", "pages with a damaged body"),
                 ("unreadable", "number", "pages with a body that cannot be read"),
                 ("covered", "number", "pages whose path another page has"),
+                ("redirects", "number", "redirects, which have no file"),
                 ("stayed", "number", "changed files that stayed"),
                 ("left_out", "array of object", "pages that were not written"),
                 ("left_out[].url", "string", "the URL"),
@@ -309,7 +358,7 @@ pub(super) const VERB_FIELDS: &[JsonVerb] = &[
     },
 ];
 
-const VERSION: &[JsonField] = &[
+const VERSION_FIELDS: &[JsonField] = &[
     ("id", "string", "the id of the version"),
     ("parent", "string or null", "its parent"),
     ("message", "string", "the message"),
@@ -317,4 +366,22 @@ const VERSION: &[JsonField] = &[
     ("time", "string", "when it was made"),
     ("captures", "number", "the number of its captures"),
     ("tags", "array of string", "its tags"),
+];
+
+/// The fields of a version, and what it captured and shows.
+const SHOWN_VERSION_FIELDS: &[JsonField] = &[
+    ("id", "string", "the id of the version"),
+    ("parent", "string or null", "its parent"),
+    ("message", "string", "the message"),
+    ("author", "string or null", "the author"),
+    ("time", "string", "when it was made"),
+    ("captures", "number", "the number of its captures"),
+    ("tags", "array of string", "its tags"),
+    ("coverage", "object or null", "what its run covered, if that is known"),
+    ("coverage.scope", "string", "the scope, such as `host` or `folder`"),
+    ("coverage.complete", "bool", "whether it reached the end of that scope"),
+    ("state", "object", "the number of pages in its state"),
+    ("state.present", "number", "pages that are there"),
+    ("state.unreachable", "number", "pages that could not be reached when they were last requested"),
+    ("state.gone", "number", "pages that are gone"),
 ];

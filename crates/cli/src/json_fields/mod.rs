@@ -11,6 +11,7 @@ mod pages;
 mod permanence;
 mod plans;
 mod projects;
+mod texts;
 
 use std::path::Path;
 
@@ -41,6 +42,7 @@ fn verbs() -> Vec<&'static JsonVerb> {
     let tables = [
         captures::VERB_FIELDS,
         history::VERB_FIELDS,
+        texts::VERB_FIELDS,
         plans::VERB_FIELDS,
         permanence::VERB_FIELDS,
         projects::VERB_FIELDS,
@@ -50,16 +52,15 @@ fn verbs() -> Vec<&'static JsonVerb> {
     tables.into_iter().flatten().collect()
 }
 
-fn header() -> String {
-    format!(
-        "\
+/// The beginning of the document. `SCHEMA_NUMBER` stands for the number.
+const DOCUMENT_HEADER: &str = "\
 # JSON output
 
 <!-- Generated from `crates/cli/src/json_fields`; do not edit. UPDATE_DOCS=1 cargo test -p varve reference -->
 
-With `--json`, a verb prints JSON objects on standard output, one per line. A line that begins with `{{` is a complete object.
+With `--json`, a verb prints JSON objects on standard output, one per line. A line that begins with `{` is a complete object.
 
-- **Schema**: the first object of a stream has `schema`, a number: {SCHEMA_NUMBER}. It is increased when a field is removed, renamed or changes its type or meaning.
+- **Schema**: the first object of a stream has `schema`, a number: SCHEMA_NUMBER. It is increased when a field is removed, renamed or changes its type or meaning.
   New fields do not change it: ignore fields that you do not know.
 - **Numbers**: no integer is greater than 2^53 or less than -2^53, so every JSON reader keeps it exactly. A greater one is a string of its decimal digits. Keys of URLs are always strings.
 - **Times** are strings in UTC, such as `2026-11-18T02:04:05Z`, with a fraction where it is known.
@@ -68,14 +69,12 @@ With `--json`, a verb prints JSON objects on standard output, one per line. A li
   They are printed as they occur, so standard output has only data. Warnings and other messages on standard error are text for people; `--quiet` suppresses them.
 - **Exit codes** are the same as without `--json`: 0 done, 1 done with findings, 2 could not run, 130 stopped, 255 a bug in varve.
 
-In the tables, `a.b` is a field of the object `a`, and `a[]` is an element of the array `a`. A `map` is an object whose names are data. An optional field may be absent.
-"
-    )
-}
+In the tables, `a.b` is a field of the object `a`, and `a[]` is an element of the array `a`. A `map` is an object whose names are data, and a `pair` an array of two numbers. An optional field may be absent.
+";
 
 fn markdown() -> String {
     let sections = verbs().into_iter().map(section).collect::<String>();
-    header() + &sections
+    DOCUMENT_HEADER.replace("SCHEMA_NUMBER", &SCHEMA_NUMBER.to_string()) + &sections
 }
 
 fn section(verb: &JsonVerb) -> String {

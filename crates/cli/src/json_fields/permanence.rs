@@ -194,12 +194,12 @@ pub(super) const VERB_FIELDS: &[JsonVerb] = &[
                     ("error", "string, optional", "why the file cannot be read"),
                 ],
             },
-            JsonObject { when: "With `--rules`, for each rule", fields: RULE },
+            JsonObject { when: "With `--rules`, for each rule", fields: RULE_FIELDS },
         ],
     },
 ];
 
-const RULE: &[JsonField] = &[
+const RULE_FIELDS: &[JsonField] = &[
     ("rule", "string", "the rule"),
     ("severity", "string", "`error`, `warning` or `notice`"),
     ("clause", "string", "the clause of the standard"),

@@ -22,7 +22,10 @@ pub(super) const VERB_FIELDS: &[JsonVerb] = &[
             ],
         }],
     },
-    JsonVerb { verb: "plan alias list", objects: &[JsonObject { when: "For each alias", fields: ALIAS }] },
+    JsonVerb {
+        verb: "plan alias list",
+        objects: &[JsonObject { when: "For each alias", fields: ALIAS_FIELDS }],
+    },
     JsonVerb {
         verb: "plan show",
         objects: &[JsonObject {
@@ -89,7 +92,7 @@ pub(super) const VERB_FIELDS: &[JsonVerb] = &[
     },
 ];
 
-const ALIAS: &[JsonField] = &[
+const ALIAS_FIELDS: &[JsonField] = &[
     ("source", "string", "the beginning of URLs that is replaced"),
     ("target", "string", "what replaces it"),
 ];

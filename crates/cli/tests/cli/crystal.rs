@@ -187,7 +187,9 @@ fn the_plan_of_a_project_is_edited_in_place() {
         .unwrap();
     assert_eq!(group["found_on"], "Home");
     said(0, &["-C", &path, "plan", "group", "site", "Home"]);
-    said(0, &["-C", &path, "plan", "check"]);
+    let private = said(1, &["-C", &path, "plan", "check"]);
+    assert!(private.contains("`Home` has a loopback address"), "{private}");
+    said(0, &["-C", &path, "plan", "check", "--allow-private"]);
     said(0, &["-C", &path, "plan", "alias", "add", "https://old.example/", &home]);
     said(0, &["-C", &path, "plan", "alias", "remove", "https://old.example/"]);
     let removed = run(&["-C", &path, "plan", "root", "remove", "Home"]);

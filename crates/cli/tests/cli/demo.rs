@@ -39,7 +39,9 @@ fn the_demo_archive_is_kept_on_request() {
     let output = run(&["demo", "--keep", museum]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let log = stdout(&run(&["-C", museum, "log", "--json"]));
-    assert_eq!(log.lines().count(), 3, "two captures and a check: {log}");
+    assert_eq!(log.lines().count(), 2, "two captures: {log}");
+    let checks = stdout(&run(&["-C", museum, "log", "--checks", "--json"]));
+    assert_eq!(checks.lines().count(), 1, "{checks}");
     let again = run(&["demo", "--keep", museum]);
     assert_eq!(again.status.code(), Some(2));
 }

@@ -39,6 +39,7 @@ fn help_groups_verbs_by_job_and_begins_with_the_first_six() {
             "Start here",
             "Capture",
             "History",
+            "Read pages",
             "Check the live web",
             "Keep safe",
             "Other formats",

@@ -287,7 +287,7 @@ fn tags_checkouts_and_scores_work_on_both_layouts() {
         let [first, second] = two_versions(&place);
         place.data(&["tag", "old", &first]);
         assert_eq!(place.object(&["tag", "--json"])["version"], first.as_str());
-        let done = place.object(&["checkout", "old", "--to", "out", "--json"]);
+        let done = place.object(&["checkout", "old", "--to", "out", "--layout", "moku", "--json"]);
         assert_eq!((&done["version"], &done["written"]), (&first.as_str().into(), &3.into()));
         assert!(place.path("out/gone.txt/.page_body").is_file());
         place.data(&["checkout", "old"]);
@@ -448,7 +448,8 @@ fn links_below_a_folder_are_named_and_not_followed() {
         let left_out = done["left_out"].as_array().unwrap();
         let whys: Vec<_> = left_out.iter().map(|one| one["why"].as_str().unwrap()).collect();
         assert_eq!(whys, ["link", "link", "special", "link"]);
-        assert_eq!(place.lines(&["show", "HEAD", "--json"]).len(), 2, "the version and one page");
+        let shown = place.lines(&["show", "HEAD", "--json"]);
+        assert_eq!(shown.iter().filter(|line| line.get("url").is_some()).count(), 1, "{shown:?}");
     }
 }
 

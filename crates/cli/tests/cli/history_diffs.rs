@@ -185,3 +185,46 @@ fn pages_of_two_hosts_are_different_unless_the_site_moved() {
         assert_eq!(told, "D https://b.example/r\nA https://c.example/r\n");
     }
 }
+
+/// Headers and bodies of a page that is new or gone are compared with nothing, so nothing is noise.
+#[test]
+fn a_new_or_gone_page_has_no_noise_and_one_body() {
+    let place = Place::new(true);
+    let binary = "\0\u{1}binary";
+    for (name, text) in [("a", "text\n"), ("b", binary)] {
+        place.file(name, text);
+        let url = format!("https://e.org/{name}");
+        let date = "Date: Wed, 18 Nov 2026 20:11:33 GMT";
+        place.data(&["commit", name, "--url", &url, "-m", name, "--header", date]);
+    }
+    let added = place.data(&["diff"]);
+    assert!(added.starts_with("A https://e.org/b\nThe body is not text: 8 bytes sha256:"), "{added}");
+    assert!(!added.contains("became") && !added.contains("noise"), "{added}");
+    assert_eq!(place.data(&["diff", "--stat"]), "A https://e.org/b 8 bytes\n");
+    let text = place.data(&["diff", "HEAD", "HEAD~1"]);
+    assert!(
+        text.starts_with("D https://e.org/b\nThe body is not text: 8 bytes") && !text.contains("noise"),
+        "{text}"
+    );
+}
+
+/// Pages of two hosts are different pages, each alone at its path or not, unless the user names the
+/// hosts. The bare sets of captures are compared only when asked.
+#[test]
+fn hosts_are_paired_and_bare_captures_compared_only_when_asked() {
+    let place = Place::new(true);
+    for (host, text) in [("old.example", "one\n"), ("new.example", "two\n")] {
+        place.file("page", text);
+        place.data(&["commit", "page", "--url", &format!("https://{host}/p"), "-m", host]);
+    }
+    let stat = |words: &[&str]| place.data(&[&["diff", "--stat"], words].concat());
+    assert_eq!(stat(&[]), "A https://new.example/p +1 -0\n");
+    let paired = stat(&["--pair-hosts", "old.example=new.example"]);
+    assert_eq!(paired, "M https://new.example/p was https://old.example/p, +1 -1\n");
+    assert_eq!(stat(&["--captures"]), "A https://new.example/p +1 -0\nD https://old.example/p +0 -1\n");
+    let summary = place.object(&["diff", "--json"])["summary"].clone();
+    assert_eq!((&summary["added"], &summary["not_asked"]), (&1.into(), &1.into()), "{summary}");
+    let shown = place.data(&["show"]);
+    assert!(shown.contains("captured: 1 page") && shown.contains("state:    2 present"), "{shown}");
+    assert!(shown.ends_with("1 not asked\n"), "{shown}");
+}

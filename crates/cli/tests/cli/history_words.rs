@@ -370,7 +370,7 @@ fn a_damaged_body_affects_only_its_own_page() {
             let scored = place.run(&["score"]);
             assert_eq!(scored.status.code(), Some(1), "{}", stderr(&scored));
             assert!(stdout(&scored).contains("https://e.org/b.html"), "{}", stdout(&scored));
-            let written = place.run(&["checkout", "HEAD", "--to", "out", "--json"]);
+            let written = place.run(&["checkout", "HEAD", "--to", "out", "--layout", "moku", "--json"]);
             assert_eq!(written.status.code(), Some(1), "{}", stderr(&written));
             assert!(stdout(&written).contains(r#""written":1,"removed":0,"absent":0,"damaged":1"#));
             assert!(place.path("out/b.html/.page_body").is_file());

@@ -54,6 +54,7 @@ fn mismatch(verbs: &Documented, value: &Value, kind: &str) -> Option<String> {
         "bool" => value.is_boolean(),
         "null" => value.is_null(),
         "object" | "map" => value.is_object(),
+        "pair" => value.as_array().is_some_and(|pair| pair.len() == 2 && pair.iter().all(Value::is_number)),
         _ => false,
     };
     let kinds: Vec<&str> = kind.split(" or ").collect();
@@ -220,6 +221,12 @@ fn captures_and_history(runner: &mut JsonRunner, web: &Web) {
     runner.check("log", &["-C", "m", "log"]);
     runner.check("log", &["-C", "m", "log", &seed]);
     runner.check("show", &["-C", "m", "show"]);
+    for words in [&["search", "number"][..], &["search", "number", "--ever"], &["search", "one", "--ever"]] {
+        runner.check("search", &[&["-C", "m"], words].concat());
+    }
+    for words in [&["blame", &seed][..], &["blame", &seed, "--html"]] {
+        runner.check("blame", &[&["-C", "m"], words].concat());
+    }
     for mode in ["lines", "words", "dom", "headers", "chars"] {
         runner.check("diff", &["-C", "m", "diff", "--mode", mode, "--all"]);
         runner.check("diff", &["-C", "m", "diff", "--mode", mode]);
@@ -273,6 +280,8 @@ fn plans_and_expectations(runner: &mut JsonRunner, web: &Web) {
     for words in [&["check"][..], &["check", "--against-archive", "--explain"]] {
         runner.check("check", &[&["-C", "m"], words, &["--allow-private", "--delay", "0"]].concat());
     }
+    runner.check("log", &["-C", "m", "log", "--checks"]);
+    runner.check("log", &["-C", "m", "log", "--checks", &fixed]);
 }
 
 fn objects_and_permanence(runner: &mut JsonRunner, web: &Web) {

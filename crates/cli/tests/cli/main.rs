@@ -5,6 +5,7 @@
 
 mod archive;
 mod check;
+mod check_links;
 mod clock;
 mod commit_urls;
 mod crystal;

@@ -219,7 +219,7 @@ fn pages_that_share_a_path_are_counted_and_long_paths_have_a_place() {
             "{}",
             stderr(&output)
         );
-        let output = place.run(&["checkout", "HEAD", "--to", "tree"]);
+        let output = place.run(&["checkout", "HEAD", "--to", "tree", "--layout", "moku"]);
         assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
         let told = stderr(&output);
         assert!(
@@ -227,7 +227,7 @@ fn pages_that_share_a_path_are_counted_and_long_paths_have_a_place() {
             "{told}"
         );
         assert!(told.contains("/x (the path holds https://other.example/x)"), "{told}");
-        let output = place.run(&["checkout", "HEAD", "--to", "tree", "--json"]);
+        let output = place.run(&["checkout", "HEAD", "--to", "tree", "--layout", "moku", "--json"]);
         let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!(told["left_out"][0]["covered_by"], "https://other.example/x", "{told}");
         assert_eq!((&told["covered"], told["left_out"].as_array().unwrap().len()), (&1.into(), 1), "{told}");

@@ -30,15 +30,13 @@ fn a_dry_run_writes_nothing_and_needs_no_permission() {
     let (place, made) = site(3);
     std::fs::write(place.path("museum/.moku/HEAD"), "").unwrap();
     let words = ["gc", "--keep-last", "1", "--dry-run", "--json"];
-    let shown = place.data(&words);
-    assert_eq!(place.data(&[&["--readonly"], &words[..]].concat()), shown);
+    let shown = place.lines(&words);
+    assert_eq!(place.lines(&[&["--readonly"], &words[..]].concat()), shown);
     assert_eq!(std::fs::read(place.path("museum/.moku/HEAD")).unwrap(), b"");
     place.data(&[&["--of-project", "mine"], &words[..]].concat());
     assert!(place.object(&["moku", "info", "--json"])["project"].is_null());
     let mut done = place.lines(&["gc", "--keep-last", "1", "--json"]);
     done.last_mut().unwrap()["summary"]["dry_run"] = true.into();
-    let shown: Vec<serde_json::Value> =
-        shown.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(done, shown);
     assert_eq!(std::fs::read_to_string(place.path("museum/.moku/HEAD")).unwrap(), made[2]);
 }

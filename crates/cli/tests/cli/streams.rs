@@ -110,7 +110,6 @@ fn each_output_line_is_flushed_before_the_next_input() {
 }
 
 /// The reader is closed at the start: the very first write fails.
-#[cfg(unix)]
 #[test]
 fn a_pipe_that_was_closed_before_the_start_is_no_error() {
     for words in [&["--help"][..], &["man"], &["completions", "zsh"], &["key", "https://example.com/"]] {

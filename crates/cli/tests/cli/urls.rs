@@ -35,7 +35,7 @@ fn a_new_database() {
     let output = scene.run(&["add", "--offline", "https://example.com/"]);
     assert_eq!(output.status.code(), Some(2));
     insta::assert_snapshot!(stderr(&output), @r"
-    error: no domain file speaks of `example.com`
+    error: no domain file is for `example.com`
     hint: `varve urls add --domain-file URL` makes a file for its domain
     ");
     let output =

@@ -2,7 +2,7 @@
 //! store that holds the ids finds the one that matches, and reports when several do.
 
 use super::form::{URN_PREFIX, check_hex};
-use super::{BodyId, IdError, RecordId};
+use super::{IdError, RecordId};
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -30,11 +30,6 @@ impl IdPrefix {
     /// Whether the digest begins with these digits.
     pub fn matches(&self, digest: &[u8; 32]) -> bool {
         self.range().contains(digest)
-    }
-
-    /// Whether the id of a body begins with these digits.
-    pub fn matches_body(&self, id: &BodyId) -> bool {
-        self.matches(id.as_bytes())
     }
 
     /// Whether the id of a record begins with these digits.
@@ -93,6 +88,7 @@ impl fmt::Debug for IdPrefix {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::BodyId;
     use proptest::prelude::*;
 
     #[test]
@@ -121,8 +117,8 @@ mod tests {
             let (id, other) = (BodyId::new(digest), BodyId::new(other));
             let text = &id.to_string()[..length];
             let prefix: IdPrefix = text.parse().unwrap();
-            prop_assert!(prefix.matches_body(&id));
-            prop_assert_eq!(prefix.matches_body(&other), other.to_string().starts_with(text));
+            prop_assert!(prefix.matches(id.as_bytes()));
+            prop_assert_eq!(prefix.matches(other.as_bytes()), other.to_string().starts_with(text));
             prop_assert_eq!(prefix.to_string(), text);
         }
     }

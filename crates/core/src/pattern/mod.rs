@@ -17,7 +17,7 @@ mod machine;
 mod suggest;
 
 pub use flat::{SuggestedGroups, suggest_groups_on};
-pub use suggest::{SuggestedGroup, looseness, suggest_groups, suggest_pattern, suggest_sequence};
+pub use suggest::{SuggestedGroup, suggest_groups, suggest_pattern};
 
 use machine::{Element, Machine, PatternClass};
 use std::fmt;

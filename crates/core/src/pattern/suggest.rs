@@ -180,44 +180,6 @@ fn groups_alike(mut urls: Vec<&str>) -> Vec<SuggestedGroup> {
     groups
 }
 
-/// A pattern for a numbered page that was reached from the page before or after it, if page 1 is
-/// known.
-pub fn suggest_sequence(
-    url: &str,
-    neighbour: &str,
-    mut is_known: impl FnMut(&str) -> bool,
-) -> Option<String> {
-    let this = dimensions(url)?;
-    let put = |at: usize, value: &str| -> String {
-        let with = |(index, dimension): (usize, &Dimension<'_>)| {
-            let value = if index == at { value } else { dimension.value };
-            [dimension.sign, value].concat()
-        };
-        this.iter().enumerate().map(with).collect()
-    };
-    let is_next = |at: usize, number: u64| {
-        [number.checked_sub(1), number.checked_add(1)]
-            .into_iter()
-            .flatten()
-            .any(|next| put(at, &next.to_string()) == neighbour)
-    };
-    let numbered = |at: &usize| {
-        this[*at].is_number() && this[*at].value.parse().is_ok_and(|number| is_next(*at, number))
-    };
-    let at = (1..this.len()).find(numbered)?;
-    is_known(&put(at, "1")).then(|| put(at, "#"))
-}
-
-/// How much a pattern leaves open: less is better, and among equals the one with more
-/// literal text.
-pub fn looseness(pattern: &str) -> (usize, usize, usize, std::cmp::Reverse<usize>) {
-    let any = pattern.matches("**").count();
-    let segments = pattern.matches('*').count() - 2 * any;
-    let classes = pattern.matches(['#', '@']).count();
-    let literal = pattern.len() - 2 * any - segments - classes;
-    (any, segments, classes, std::cmp::Reverse(literal))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -260,46 +222,6 @@ mod tests {
         let groups = suggest_groups(links.iter().map(String::as_str));
         assert_eq!(groups, [group("https://a.com/library/*", 9), group("https://a.com/*/*", 3)]);
         assert_eq!(suggest_groups([]), []);
-    }
-
-    #[test]
-    fn a_numbered_page_and_its_neighbour_make_a_sequence() {
-        let suggest =
-            |url, neighbour| suggest_sequence(url, neighbour, |first| first == "https://a.com/page/1/2");
-        assert_eq!(
-            suggest("https://a.com/page/7/2", "https://a.com/page/6/2").as_deref(),
-            Some("https://a.com/page/#/2")
-        );
-        assert_eq!(
-            suggest("https://a.com/page/7/2", "https://a.com/page/8/2").as_deref(),
-            Some("https://a.com/page/#/2")
-        );
-        assert_eq!(suggest("https://a.com/page/7/2", "https://a.com/page/9/2"), None);
-        assert_eq!(suggest("https://a.com/page/7/3", "https://a.com/page/6/3"), None);
-        assert_eq!(suggest("https://a.com/x", "https://a.com/x"), None);
-    }
-
-    #[test]
-    fn the_pattern_that_leaves_least_open_is_the_best() {
-        let mut patterns = [
-            "https://a.com/**",
-            "https://a.com/*/",
-            "https://a.com/b/**",
-            "https://a.com/#/",
-            "https://a.com/*/#",
-        ];
-        patterns.sort_by_key(|pattern| looseness(pattern));
-        assert_eq!(
-            patterns,
-            [
-                "https://a.com/#/",
-                "https://a.com/*/",
-                "https://a.com/*/#",
-                "https://a.com/b/**",
-                "https://a.com/**"
-            ]
-        );
-        assert_eq!(looseness("***"), (1, 1, 0, std::cmp::Reverse(0)));
     }
 
     proptest! {

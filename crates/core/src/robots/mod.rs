@@ -56,9 +56,14 @@ impl Robots {
     pub fn from_answer(status: u16, body: &[u8]) -> Self {
         match status {
             200..=299 => Self::parse(body),
-            429 | 500..=599 => Self::closed(),
+            _ if Self::is_unavailable(status) => Self::closed(),
             _ => Self::open(),
         }
+    }
+
+    /// Whether a response with this status does not say which rules the site has.
+    pub fn is_unavailable(status: u16) -> bool {
+        matches!(status, 429 | 500..=599)
     }
 
     /// The sitemaps that the file names, absolute, each once, in order. `url` is that of the file.

@@ -39,18 +39,5 @@ pub(super) fn stored_response(
     if history.open_body(capture)?.take(MAX_RESPONSE_BYTES + 1).read_to_end(&mut bytes).is_err() {
         return Ok(None);
     }
-    Ok(Some(Exchange {
-        url: capture.url.clone(),
-        at: capture.time,
-        request: Vec::new(),
-        cookie: None,
-        response: bytes.into(),
-        interim: 0,
-        ip: None,
-        protocol: Vec::new(),
-        cipher: None,
-        timing: Default::default(),
-        truncated: None,
-        trailers: Vec::new(),
-    }))
+    Ok(Some(Exchange::of_response(capture.url.clone(), capture.time, bytes.into())))
 }

@@ -110,7 +110,10 @@ impl CrawlDispatcher<'_> {
         let queries: Vec<PastQuery<'_>> =
             tasks.iter().map(|task| PastQuery { url: &task.url, spelling: spelling_match(task) }).collect();
         let found = self.context.destination.past(self.context.run, &queries)?;
-        for (task, past) in tasks.into_iter().zip(found) {
+        for (task, mut past) in tasks.into_iter().zip(found) {
+            if matches!(past, PastLookup::ThisRun(_) | PastLookup::Fresh(_)) && self.is_return(&task)? {
+                past = PastLookup::Nothing;
+            }
             if self.is_in_progress(&task.url) {
                 // Another task of the same batch has it.
                 self.awaiting.tasks.push(task);
@@ -119,6 +122,11 @@ impl CrawlDispatcher<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether redirects lead back to the URL of a task: its capture is the one that led away.
+    fn is_return(&self, task: &CrawlTask) -> Result<bool, CrawlError> {
+        Ok(task.redirects > 0 && self.redirects_to(task)?[1..].iter().any(|url| url == task.url.as_str()))
     }
 
     /// A task, unless it is skipped, left for a later run, or waits for a checkpoint.

@@ -15,13 +15,15 @@ use crate::error_chain::error_chain;
 use crate::event::{CapturedPage, CrawlEvent};
 use crate::fetch_reason::FetchReason;
 use crate::links_over_limit::LinksOverLimit;
-use crate::robots::MAX_ROBOTS_REDIRECTS;
+use crate::robots::{MAX_ROBOTS_REDIRECTS, RobotsFailure};
 use crate::seen_urls::Novelty;
 use crate::skip_rule::SkipRule;
 use crate::task::{CrawlTask, FrontierEntry, TaskMode};
 use crate::write_job::{StoreResult, StoredAs, StoredResponse, StoredRevision};
 use varve_repository::rows::row_of_receipt;
 
+/// How often redirects may lead back to a URL that has cookies.
+const MAX_COOKIE_RETURNS: u8 = 2;
 /// The first status of an error response.
 const FIRST_ERROR_STATUS: u16 = 400;
 
@@ -128,6 +130,7 @@ impl CrawlDispatcher<'_> {
     }
 
     fn follow_all(&mut self, links: ResponseLinks, from: &CrawlTask) -> Result<(), CrawlError> {
+        self.reporter.gaps.has_skipped_links |= self.context.policy.is_deepest(from.reason);
         self.report_over_limit(links.over_limit, from);
         if let Some(limit) = links.stopped_at {
             self.reporter.gaps.has_skipped_links = true;
@@ -135,11 +138,7 @@ impl CrawlDispatcher<'_> {
             self.reporter.event(CrawlEvent::Noted { url: from.url.as_str(), note: &note });
         }
         for link in links.unfollowed {
-            match link.rule {
-                // It was captured, so that it would not be reported at the end.
-                SkipRule::Loop => self.reporter.denied(&link.url, &SkipRule::Loop),
-                _ => self.leave_unfollowed(link),
-            }
+            self.leave_unfollowed(link);
         }
         for link in links.followed {
             self.follow(link, from)?;
@@ -186,7 +185,8 @@ impl CrawlDispatcher<'_> {
             match self.redirect_step(&link, from)? {
                 RedirectStep::Onward => {}
                 RedirectStep::Back => link.is_exact = true,
-                RedirectStep::Loop => {
+                RedirectStep::Again { visits } if self.may_return(&link.url, visits) => link.visits = visits,
+                RedirectStep::Again { .. } => {
                     self.reporter.denied(link.url.as_str(), &SkipRule::Loop);
                     return Ok(());
                 }
@@ -214,22 +214,38 @@ impl CrawlDispatcher<'_> {
 
     /// Whether redirects lead back to where they came from.
     fn redirect_step(&self, link: &DiscoveredLink, from: &CrawlTask) -> Result<RedirectStep, CrawlError> {
-        let identity = link.identity();
-        let mut before = from.no.filter(|_| from.redirects > 0);
-        let mut step = RedirectStep::Onward;
-        for _ in 0..=from.redirects {
+        let (identity, policy) = (link.identity(), self.context.policy);
+        let (mut visits, mut is_back) = (0, false);
+        for url in self.redirects_to(from)? {
+            visits += u8::from(url == link.url.as_str());
+            is_back |= policy.stored_url(&url).is_some_and(|url| url.page().as_str() == identity);
+        }
+        Ok(match visits {
+            0 if is_back => RedirectStep::Back,
+            0 => RedirectStep::Onward,
+            visits => RedirectStep::Again { visits },
+        })
+    }
+
+    /// The URL of a task, and those of the redirects that led to it, the last one first.
+    pub(super) fn redirects_to(&self, task: &CrawlTask) -> Result<Vec<String>, CrawlError> {
+        let mut urls = vec![task.url.to_string()];
+        let mut before = task.no.filter(|_| task.redirects > 0);
+        for distance in 0..=task.redirects {
             let Some(no) = before else { break };
             let Some((url, found_on)) = self.context.frontier.found_on(no)? else { break };
-            if url == link.url.as_str() {
-                return Ok(RedirectStep::Loop);
-            }
-            let page = self.context.policy.stored_url(&url);
-            if page.is_some_and(|url| url.page().as_str() == identity) {
-                step = RedirectStep::Back;
+            if distance > 0 {
+                urls.push(url);
             }
             before = found_on;
         }
-        Ok(step)
+        Ok(urls)
+    }
+
+    /// Whether a URL may be requested again because redirects lead back to it: a site may set a cookie
+    /// and then ask for the same page.
+    fn may_return(&self, url: &RequestUrl, visits: u8) -> bool {
+        visits <= MAX_COOKIE_RETURNS && self.threads.fetchers.cookies.has_cookies_for(url.as_str())
     }
 
     /// A `robots.txt` came, or does not exist.
@@ -245,11 +261,26 @@ impl CrawlDispatcher<'_> {
             return self.admit(vec![next]);
         }
         let status = if response.status == 304 { 200 } else { response.status };
+        if Robots::is_unavailable(status) {
+            return self.close_origin(&owner, status);
+        }
         let robots = Robots::from_answer(status, response.robots.as_deref().unwrap_or_default());
         let rules = robots.rules_for(self.context.policy.settings.politeness.product());
         self.push_sitemaps(&owner, robots.sitemaps(task.url.as_str()));
         for waiting in self.hosts.robots_read(owner.authority(), owner.origin(), rules) {
             self.admit_by_robots(waiting)?;
+        }
+        Ok(())
+    }
+
+    /// The server of a `robots.txt` is out of order, so nothing of its origin may be requested. What
+    /// waited for the file could not be reached: the site does not exclude it.
+    fn close_origin(&mut self, owner: &RequestUrl, status: u16) -> Result<(), CrawlError> {
+        let message = format!("`robots.txt` answered {status}, so nothing of the site may be requested");
+        let failure =
+            RobotsFailure { kind: "robots".into(), message: message.as_str().into(), is_postponed: false };
+        for waiting in self.hosts.robots_failed(owner.authority(), owner.origin(), failure) {
+            self.fail(waiting, "robots", &message)?;
         }
         Ok(())
     }
@@ -281,6 +312,6 @@ enum RedirectStep {
     Onward,
     /// To another spelling of a page on the way: a site may redirect away and back with a marker.
     Back,
-    /// To a URL that was requested on the way.
-    Loop,
+    /// To a URL that was requested on the way, this number of times.
+    Again { visits: u8 },
 }

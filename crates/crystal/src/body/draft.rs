@@ -115,9 +115,14 @@ impl BodyDraft {
 }
 
 impl SettledBody {
-    /// The path it has, which it now keeps until it gets another.
-    pub(crate) fn keep(self) -> PathBuf {
-        self.draft.keep()
+    /// The path that it has until it is dropped.
+    pub(crate) fn path(&self) -> PathBuf {
+        self.draft.path()
+    }
+
+    /// Says that the file has got another name.
+    pub(crate) fn renamed(self) {
+        self.draft.keep();
     }
 }
 

@@ -6,9 +6,16 @@
 //! body that no row names; the row that takes its id later puts that file aside. Crystal commits
 //! first, and a crash then leaves a row whose body never comes.
 //!
-//! A Crystal may open the project meanwhile and migrate it. So each transaction reads the version
-//! again. Crystal lists the rows of a project of version 1 when it has made the folder of the new
-//! tree, and in the end deletes what it has not moved: a body that it may have missed is moved here.
+//! A Crystal may open the project meanwhile and migrate it from version 1. It makes the folder of the
+//! new tree, lists the rows, moves their bodies, commits the version, and deletes the old folder with
+//! all that it has not moved. So each transaction reads the version again, and:
+//!
+//! * Where the folder of the new tree is there, a body goes into it at once. Crystal cannot commit
+//!   the version before this transaction ends.
+//! * Otherwise Crystal may make that folder and list the rows before this transaction is committed,
+//!   and so miss its bodies. They have a second name until that was checked after the commit, and
+//!   are put into the tree if there is one by then, even if Crystal has deleted the first.
+//! * If there is none, a later migration will list the rows of these bodies.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -23,6 +30,9 @@ use crate::salvage::salvage;
 use crate::version::MajorVersion;
 
 use super::{ProjectChange, ProjectWriter, fit_id};
+
+/// Attempts to put a body into a folder that Crystal gives its final name meanwhile.
+const MAX_PLACE_ATTEMPTS: usize = 3;
 
 /// A revision to store.
 #[derive(Debug)]
@@ -87,54 +97,76 @@ impl ProjectWriter {
     pub fn add_revisions(&mut self, new: impl IntoIterator<Item = NewRevision>) -> Result<Vec<RevisionId>> {
         let ready: Vec<PreparedRevision> =
             new.into_iter().map(|new| self.ready(new)).collect::<Result<_>>()?;
-        let mut placed = Vec::new();
+        let mut placed = PlacedBodies::default();
         let mut version = self.version();
         let kept = self.change("revisions", |change| {
             version = self.project.read_version()?;
-            let mut folders = BTreeSet::new();
-            let ids = ready.into_iter().map(|ready| change.keep(ready, version, &mut placed, &mut folders));
+            let ids = ready.into_iter().map(|ready| change.keep(ready, version, &mut placed));
             let ids = ids.collect::<Result<Vec<_>>>()?;
-            for folder in &folders {
-                self.disk.sync_folder(folder)?;
+            for folder in &placed.folders {
+                self.sync_body_folder(folder)?;
             }
             Ok(ids)
         });
         if matches!(&kept, Err(error) if !matches!(error, Error::Database { .. })) {
             // No row names them. After a failed commit that is not certain, and they stay.
-            for path in placed {
+            for path in placed.paths {
                 let _ = self.disk.remove_file(&path);
             }
+            return kept;
         }
         let ids = kept?;
         self.project.version = version;
-        self.follow_migration(&ids)?;
+        for (id, spare) in &placed.flat {
+            self.follow_migration(*id, spare)?;
+        }
         self.pack_completed(&ids);
         Ok(ids)
     }
 
-    /// Moves bodies out of the flat folder that a Crystal is emptying at this moment.
-    fn follow_migration(&mut self, stored: &[RevisionId]) -> Result<()> {
-        if self.version() != MajorVersion::Flat {
-            return Ok(());
-        }
-        let layout = &self.project.layout;
-        let tree = match (layout.has_folder(&layout.in_progress())?, self.project.read_version()?) {
-            (true, _) => layout.in_progress(),
-            (false, MajorVersion::Flat) => return Ok(()),
-            (false, _) => layout.revisions(),
-        };
-        for id in stored {
-            let (Some(name), Some(path)) = (flat_name(*id), tree_path(*id)) else { continue };
-            let to = tree.join(path);
-            for from in [layout.revisions().join(&name), layout.discarded().join(&name)] {
-                if self.disk.kind(&from)?.is_some() {
-                    self.disk.ensure_folders_below(&tree, to.parent().unwrap_or(&tree))?;
-                    self.disk.rename_new(&from, &to)?;
-                }
+    /// Makes the names in a folder of bodies durable.
+    fn sync_body_folder(&self, folder: &Path) -> Result<()> {
+        match (self.disk.sync_folder(folder), folder.strip_prefix(self.layout.in_progress())) {
+            // Crystal has ended its migration.
+            (Err(error), Ok(below)) if error.is_absent() => {
+                self.disk.sync_folder(&self.layout.revisions().join(below))
             }
-            self.disk.sync_folder(to.parent().unwrap_or(&tree))?;
+            (synced, _) => synced,
         }
-        Ok(())
+    }
+
+    /// Puts a body of the flat folder into the tree of a migration that may have missed it.
+    fn follow_migration(&self, id: RevisionId, spare: &SettledBody) -> Result<()> {
+        let (Some(name), Some(below)) = (flat_name(id), tree_path(id)) else { return Ok(()) };
+        let (flat, discarded) = (self.layout.revisions(), self.layout.discarded());
+        let names = [flat.join(&name), discarded.join(&name), spare.path()];
+        retry_absent(|| {
+            let tree = match (self.in_progress()?, self.project.read_version()?) {
+                (Some(tree), _) => tree,
+                (None, MajorVersion::Flat) => return Ok(()),
+                (None, _) => self.layout.revisions(),
+            };
+            self.put_into_tree(&tree, &tree.join(&below), &names)
+        })
+    }
+
+    /// Gives the body that has one of these names its place in a tree, unless it has it.
+    fn put_into_tree(&self, tree: &Path, place: &Path, names: &[PathBuf]) -> Result<()> {
+        let parent = place.parent().unwrap_or(tree);
+        self.disk.ensure_folders_below(tree, parent)?;
+        for name in names {
+            // Crystal may move or remove it at the same time.
+            if self.disk.kind(name)?.is_some() && self.disk.rename_new(name, place)? {
+                break;
+            }
+        }
+        self.disk.sync_folder(parent)
+    }
+
+    /// The tree of a migration that is under way.
+    fn in_progress(&self) -> Result<Option<PathBuf>> {
+        let tree = self.layout.in_progress();
+        Ok(self.layout.has_folder(&tree)?.then_some(tree))
     }
 
     /// Makes the body durable and writes the texts.
@@ -156,15 +188,45 @@ impl ProjectWriter {
         Ok(PreparedRevision { id, resource, request_cookie, error, metadata, body, is_verbatim })
     }
 
-    /// The file in which a new body with that id belongs.
-    fn place_of_new(&self, id: RevisionId, version: MajorVersion) -> Result<PathBuf> {
+    /// The folder of all bodies that a new one belongs in, and its file in it.
+    fn place_of_new(&self, id: RevisionId, version: MajorVersion) -> Result<BodyTarget> {
         let largest = if version == MajorVersion::Flat { i64::MAX } else { MAX_TREE_ID };
         if id.get() > largest {
             return Err(Error::TooManyRevisions { path: self.path().to_owned(), id: id.get() });
         }
         fit_id(id.get())?;
-        Ok(BodyFinder { version, ..self.bodies() }.expected_place(id))
+        let settled = BodyFinder { version, ..self.bodies() }.expected_place(id);
+        Ok(match (self.in_progress()?, tree_path(id)) {
+            (Some(root), Some(below)) => BodyTarget { file: root.join(below), root },
+            _ => BodyTarget { file: settled, root: self.layout.revisions() },
+        })
     }
+}
+
+/// Where a body is put.
+struct BodyTarget {
+    root: PathBuf,
+    file: PathBuf,
+}
+
+/// The bodies that a transaction has put in their places.
+#[derive(Default)]
+struct PlacedBodies {
+    paths: Vec<PathBuf>,
+    folders: BTreeSet<PathBuf>,
+    /// Those in the flat folder, and the second names that they have if the file system allows it.
+    flat: Vec<(RevisionId, SettledBody)>,
+}
+
+/// Tries again where a folder was not there: Crystal may just have renamed it.
+fn retry_absent<T>(mut act: impl FnMut() -> Result<T>) -> Result<T> {
+    for _ in 1..MAX_PLACE_ATTEMPTS {
+        match act() {
+            Err(error) if error.is_absent() => {}
+            done => return done,
+        }
+    }
+    act()
 }
 
 impl ProjectChange<'_> {
@@ -172,8 +234,7 @@ impl ProjectChange<'_> {
         &self,
         ready: PreparedRevision,
         version: MajorVersion,
-        placed: &mut Vec<PathBuf>,
-        folders: &mut BTreeSet<PathBuf>,
+        placed: &mut PlacedBodies,
     ) -> Result<RevisionId> {
         let PreparedRevision { id, resource, request_cookie, error, metadata, body, is_verbatim } = ready;
         if !is_verbatim && self.writer.resource(resource)?.is_none() {
@@ -184,29 +245,36 @@ impl ProjectChange<'_> {
         let cookie = request_cookie.as_ref().map(Secret::expose);
         let taken = || "a revision with that id".to_owned();
         let id = RevisionId(self.insert(sql, (id, resource, cookie, error, metadata), taken)?);
-        let place = self.writer.place_of_new(id, version)?;
-        self.put_aside(id, version, &place)?;
+        retry_absent(|| self.put_aside(id, version))?;
         if let Some(body) = body {
-            self.name_body(body, &place)?;
-            folders.extend(place.parent().map(Path::to_owned));
-            placed.push(place);
+            let BodyTarget { root, file } = retry_absent(|| self.place_body(id, version, &body))?;
+            placed.folders.extend(file.parent().map(Path::to_owned));
+            placed.paths.push(file);
+            if version == MajorVersion::Flat && root == self.writer.layout.revisions() {
+                placed.flat.push((id, body));
+            } else {
+                body.renamed();
+            }
         }
         Ok(id)
     }
 
-    fn name_body(&self, body: SettledBody, place: &Path) -> Result<()> {
+    /// Gives a body its name. In the flat folder it keeps the one that it has, if it can have two.
+    fn place_body(&self, id: RevisionId, version: MajorVersion, body: &SettledBody) -> Result<BodyTarget> {
         let disk = &self.writer.disk;
-        if let Some(parent) = place.parent() {
-            disk.ensure_folders_below(&self.writer.layout.revisions(), parent)?;
+        let target = self.writer.place_of_new(id, version)?;
+        if let Some(parent) = target.file.parent() {
+            disk.ensure_folders_below(&target.root, parent)?;
         }
-        let from = body.keep();
-        disk.rename(&from, place).inspect_err(|_| {
-            let _ = disk.remove_file(&from);
-        })
+        let is_linked = version == MajorVersion::Flat && disk.link(&body.path(), &target.file)?;
+        if !is_linked {
+            disk.rename(&body.path(), &target.file)?;
+        }
+        Ok(target)
     }
 
     /// Moves a file that no row named out of the way of the one that now gets its name.
-    fn put_aside(&self, id: RevisionId, version: MajorVersion, place: &Path) -> Result<()> {
+    fn put_aside(&self, id: RevisionId, version: MajorVersion) -> Result<()> {
         let name = format!("revision-{id}");
         if version == MajorVersion::Packed
             && let Some((pack, entry)) = pack_path(id)
@@ -214,10 +282,13 @@ impl ProjectChange<'_> {
             let pack = self.writer.layout.revisions().join(pack);
             self.writer.packing().take_out(&pack, &entry, &name)?;
         }
-        if self.writer.disk.kind(place)?.is_none() {
-            return Ok(());
+        let settled = BodyFinder { version, ..self.writer.bodies() }.expected_place(id);
+        for place in [self.writer.place_of_new(id, version)?.file, settled] {
+            if self.writer.disk.kind(&place)?.is_some() {
+                salvage(&self.writer.disk, &self.writer.layout.salvage(), &place, &name)?;
+            }
         }
-        salvage(&self.writer.disk, &self.writer.layout.salvage(), place, &name).map(drop)
+        Ok(())
     }
 }
 

@@ -21,11 +21,11 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use tempfile::TempDir;
 use varve_crystal::{
     CreateOptions, DownloadOutcome, MajorVersion, NewRevision, OpenOptions, Project, ProjectWriter,
     RevisionId, SaveAsOptions, Watcher,
 };
+use varve_testkit::{memory_folder, sum_in_parallel};
 
 /// What a child does, and what the parent checks after its death.
 struct Operation {
@@ -61,13 +61,8 @@ fn main() {
         let operation = OPERATIONS.iter().find(|operation| operation.name == name).unwrap();
         return (operation.run)(Path::new(home), kill_before(step.parse().unwrap()));
     }
-    let mut kills = 0;
-    for operation in &OPERATIONS {
-        kills += kill_before_each_step(operation);
-    }
-    for operation in OPERATIONS.iter().take(4) {
-        kills += kill_at_any_time(operation);
-    }
+    let kills = sum_in_parallel(&OPERATIONS, kill_before_each_step);
+    let kills = kills + sum_in_parallel(&OPERATIONS[..4], kill_at_any_time);
     println!("{kills} kills, nothing lost");
     assert!(kills > 80, "only {kills}");
 }
@@ -83,21 +78,15 @@ fn kill_before(step: usize) -> Watcher {
     })
 }
 
-#[cfg(unix)]
 fn die() {
     let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
     std::thread::park();
 }
 
-#[cfg(not(unix))]
-fn die() {
-    std::process::abort();
-}
-
 fn kill_before_each_step(operation: &Operation) -> usize {
     let mut step = 0;
     loop {
-        let home = TempDir::new().unwrap();
+        let home = memory_folder();
         (operation.prepare)(home.path());
         let mut child = Command::new(std::env::current_exe().unwrap());
         child.arg("child").arg(operation.name).arg(home.path()).arg(step.to_string());
@@ -115,7 +104,7 @@ fn kill_before_each_step(operation: &Operation) -> usize {
 fn kill_at_any_time(operation: &Operation) -> usize {
     let mut kills = 0;
     for wait in (0..60).map(|turn| Duration::from_micros(turn * 300)) {
-        let home = TempDir::new().unwrap();
+        let home = memory_folder();
         (operation.prepare)(home.path());
         let mut child = Command::new(std::env::current_exe().unwrap());
         child.arg("child").arg(operation.name).arg(home.path()).arg(usize::MAX.to_string());

@@ -29,7 +29,9 @@ fn recorder() -> (Watcher, Log) {
     let watcher: Watcher = Arc::new(move |step| {
         seen.lock().unwrap().push(match step {
             DiskStep::CreateFolder(path) => Done::Folder(path.to_owned()),
-            DiskStep::Rename { from, to } => Done::Renamed(from.to_owned(), to.to_owned()),
+            DiskStep::Rename { from, to } | DiskStep::Link { from, to } => {
+                Done::Renamed(from.to_owned(), to.to_owned())
+            }
             DiskStep::Sync(path) => Done::Synced(path.to_owned()),
             DiskStep::Commit(what) => Done::Committed(what),
             _ => Done::Other,

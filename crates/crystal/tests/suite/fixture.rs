@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use tempfile::TempDir;
 use varve_crystal::{BodyLookup, MajorVersion, Project, RevisionId};
+use varve_testkit::memory_folder;
 
 use crate::made::make;
 
@@ -21,7 +22,10 @@ pub(crate) struct Scratch {
 
 impl Scratch {
     pub(crate) fn empty() -> Self {
-        let home = TempDir::new().unwrap();
+        Self::below(memory_folder())
+    }
+
+    fn below(home: TempDir) -> Self {
         let path = fs::canonicalize(home.path()).unwrap().join("lab.crystalproj");
         Self { _home: home, path }
     }
@@ -31,7 +35,8 @@ impl Scratch {
         static MADE: [OnceLock<Scratch>; 3] = [OnceLock::new(), OnceLock::new(), OnceLock::new()];
         let made = &MADE[usize::from(version.number() - 1)];
         let original = made.get_or_init(|| {
-            let scratch = Self::empty();
+            // A static value is never dropped, and must not stay in memory.
+            let scratch = Self::below(TempDir::new().unwrap());
             make(&scratch.path, version);
             scratch
         });

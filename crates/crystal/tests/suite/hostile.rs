@@ -107,7 +107,6 @@ fn an_oversized_value_is_an_error_and_is_not_loaded() {
     assert!(project.resources().next().unwrap().is_err());
 }
 
-#[cfg(unix)]
 #[test]
 fn links_among_bodies_are_refused_and_lead_nowhere() {
     use std::os::unix::fs::symlink;

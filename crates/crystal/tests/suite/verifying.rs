@@ -256,7 +256,6 @@ fn an_older_schema_is_reported_and_is_not_a_finding() {
 
 /// Several things are wrong with one row, or with one file: each thing is reported once, and what
 /// is found after the repair is what the repair left.
-#[cfg(unix)]
 #[test]
 fn repair_reports_each_thing_once_and_leaves_only_what_it_says() {
     use std::os::unix::fs::symlink;

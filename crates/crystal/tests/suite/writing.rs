@@ -153,7 +153,9 @@ fn a_disk_that_fails_before_the_commit_leaves_no_row() {
     let is_failing = Arc::new(AtomicBool::new(false));
     let failing = Arc::clone(&is_failing);
     let watcher: Watcher = Arc::new(move |step| match step {
-        DiskStep::Rename { .. } if failing.load(Ordering::SeqCst) => Err(io::Error::other("no")),
+        DiskStep::Rename { .. } | DiskStep::Link { .. } if failing.load(Ordering::SeqCst) => {
+            Err(io::Error::other("no"))
+        }
         _ => Ok(()),
     });
     ProjectWriter::create(&scratch.path, CreateOptions::default()).unwrap().close().unwrap();

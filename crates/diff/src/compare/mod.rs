@@ -37,6 +37,12 @@ pub struct CaptureSide<'a> {
     pub media_type: Option<&'a str>,
 }
 
+impl CaptureSide<'_> {
+    fn is_absent(&self) -> bool {
+        self.headers.is_empty() && self.body.is_empty()
+    }
+}
+
 /// How bodies are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DiffMode {
@@ -80,6 +86,9 @@ pub struct CaptureComparison<'a> {
     pub redacted: BTreeMap<String, RedactedSide>,
     /// The headers that are noise, with the rules.
     pub header_noise: BTreeMap<String, NoiseRule>,
+    /// Whether one of the sides has neither headers nor a body, so that the page is new or gone.
+    /// Then no header is noise.
+    pub is_one_sided: bool,
 }
 
 /// The comparison of two bodies.
@@ -163,10 +172,14 @@ fn with_headers<'a>(
     options: &CompareOptions,
 ) -> CaptureComparison<'a> {
     let (headers, redacted) = compare_headers(base, head, options);
-    let mut header_noise = classify_headers(&headers, !body.is_changed(), &options.volatile);
-    header_noise.extend(classify_redacted(&redacted, &options.volatile));
+    let is_one_sided = base.is_absent() != head.is_absent();
+    let mut header_noise = BTreeMap::new();
+    if !is_one_sided {
+        header_noise = classify_headers(&headers, !body.is_changed(), &options.volatile);
+        header_noise.extend(classify_redacted(&redacted, &options.volatile));
+    }
     let (base_id, head_id) = (base.id.to_owned(), head.id.to_owned());
-    CaptureComparison { base_id, head_id, body, headers, redacted, header_noise }
+    CaptureComparison { base_id, head_id, body, headers, redacted, header_noise, is_one_sided }
 }
 
 /// Learns from two captures taken together what differs in every capture.

@@ -184,6 +184,10 @@ impl CaptureComparison<'_> {
         let mut notes = Vec::new();
         match &self.body {
             BodyComparison::Same => notes.push("The bodies are the same, byte for byte.".to_owned()),
+            BodyComparison::Binary(from, to) if self.is_one_sided => {
+                let body = if from.length == 0 { to } else { from };
+                notes.push(format!("The body is not text: {}.", weigh(body)));
+            }
             BodyComparison::Binary(from, to) => {
                 notes.push(format!("The body is not text: {} became {}.", weigh(from), weigh(to)))
             }

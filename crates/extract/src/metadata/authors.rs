@@ -183,7 +183,8 @@ impl AuthorSearch<'_> {
                 break;
             }
             is_joined = text.ends_with(',');
-            found.extend(byline_names(&text));
+            let is_name = |name: &String| self.is_thread || !name.bytes().any(|byte| byte.is_ascii_digit());
+            found.extend(byline_names(&text).into_iter().filter(is_name));
         }
         found
     }

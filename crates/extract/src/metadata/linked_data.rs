@@ -53,7 +53,7 @@ pub enum ItemKind {
     Thread,
     /// Another work that has authors and a date: a recipe, a video, a data set.
     Work,
-    /// A web page, whatever is on it.
+    /// A web page of any kind.
     Page,
 }
 
@@ -232,13 +232,17 @@ fn bare(url: &str) -> &str {
     rest.split(['?', '#']).next().unwrap_or(rest).trim_end_matches('/')
 }
 
+/// The beginning of a CDATA section, from its first bracket.
+const CDATA_MARK: &str = "[CDATA[";
+
 /// A script without the comment or CDATA marks around it.
 fn unwrapped(text: &str) -> &str {
     let start = text.find(['{', '[']).unwrap_or(text.len());
-    let start = if text[start..].starts_with("[CDATA[") { start + "[CDATA[".len() } else { start };
+    let is_marked = text[start..].starts_with(CDATA_MARK);
+    let start = if is_marked { start + CDATA_MARK.len() } else { start };
     let end = text.rfind(['}', ']']).map_or(text.len(), |end| end + 1);
     let inside = text.get(start..end).unwrap_or_default();
-    let inside = if start > 0 { inside.strip_suffix("]]").unwrap_or(inside) } else { inside };
+    let inside = if is_marked { inside.strip_suffix("]]").unwrap_or(inside) } else { inside };
     inside.trim_end_matches(|letter: char| letter.is_whitespace() || matches!(letter, '/' | '*'))
 }
 

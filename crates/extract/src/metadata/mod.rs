@@ -20,7 +20,7 @@ pub mod linked_data;
 mod person_name;
 mod region;
 mod site;
-mod text;
+pub(crate) mod text;
 mod title;
 
 pub use date::written;

@@ -88,13 +88,16 @@ fn split_list(text: &str) -> Vec<String> {
         .replace(" und ", ", ")
         .replace(" et ", ", ")
         .replace(" y ", ", ");
-    let parts: Vec<&str> = joined.split(',').map(str::trim).filter(|part| !part.is_empty()).collect();
+    let mut parts: Vec<&str> = joined.split(',').map(str::trim).filter(|part| !part.is_empty()).collect();
+    if parts.iter().any(|part| !is_role(part)) {
+        parts.retain(|part| !is_role(part));
+    }
     let is_name = |part: &&str| {
         let words = part.split(' ').count();
         (2..=4).contains(&words)
             && part.split(' ').all(|word| word.starts_with(char::is_uppercase) || word.len() <= 3)
     };
-    if parts.len() > 1 && parts.iter().all(is_name) {
+    if !parts.is_empty() && (parts.len() > 1 || joined.contains(',')) && parts.iter().all(is_name) {
         return parts.into_iter().map(str::to_owned).collect();
     }
     // A role or a place follows the name.
@@ -103,6 +106,29 @@ fn split_list(text: &str) -> Vec<String> {
         _ => vec![text.to_owned()],
     }
 }
+
+/// Whether a text is what somebody does, and no name.
+fn is_role(text: &str) -> bool {
+    text.split(' ').any(|word| ROLE_WORDS.iter().any(|role| word.eq_ignore_ascii_case(role)))
+}
+
+/// Words of roles, in lower case.
+const ROLE_WORDS: [&str; 14] = [
+    "editor",
+    "editors",
+    "director",
+    "manager",
+    "contributor",
+    "reporter",
+    "correspondent",
+    "founder",
+    "ceo",
+    "president",
+    "specialist",
+    "analyst",
+    "engineer",
+    "consultant",
+];
 
 /// Degrees and generations belong to a name.
 fn is_suffix(text: &str) -> bool {

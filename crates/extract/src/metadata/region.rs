@@ -114,8 +114,12 @@ fn own_region(node: &TreeNode) -> Region {
         .unwrap_or(Region::Main)
 }
 
+/// Maximum length of a class or an id that is read.
+const MAX_NAMES_BYTES: usize = 512;
+
 /// The region that a class or an id names.
 fn named_region(names: &str) -> Option<Region> {
+    let names = &names[..names.floor_char_boundary(MAX_NAMES_BYTES.min(names.len()))];
     let found = REGION_WORDS.find(names)?.pattern().as_usize();
     Some(if found < FRAME_WORDS.len() {
         Region::Frame

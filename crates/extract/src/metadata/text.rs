@@ -3,7 +3,7 @@
 use varve_page::dom::{HtmlTree, NodeData};
 
 /// Maximum length of a text field. Longer ones are cut at a character.
-pub(super) const MAX_FIELD_BYTES: usize = 4096;
+pub(crate) const MAX_FIELD_BYTES: usize = 4096;
 
 /// Maximum number of nodes that are visited for one text.
 const MAX_TEXT_NODES: usize = 512;
@@ -18,7 +18,7 @@ const INLINE_ELEMENTS: [&str; 18] = [
 ];
 
 /// The text below a node, up to a length.
-pub(super) fn text_below(tree: &HtmlTree, node: usize, most: usize) -> String {
+pub(crate) fn text_below(tree: &HtmlTree, node: usize, most: usize) -> String {
     let nodes = tree.nodes();
     let end = nodes[node].end.min(node + MAX_TEXT_NODES);
     let mut text = String::new();
@@ -39,7 +39,7 @@ pub(super) fn text_below(tree: &HtmlTree, node: usize, most: usize) -> String {
 }
 
 /// The text of a node that readers see, if it is one.
-pub(super) fn shown_text(tree: &HtmlTree, place: usize) -> Option<&str> {
+pub(crate) fn shown_text(tree: &HtmlTree, place: usize) -> Option<&str> {
     let node = &tree.nodes()[place];
     let NodeData::Text(text) = &node.data else { return None };
     let parent = tree.nodes()[node.parent].name().unwrap_or_default();
@@ -48,7 +48,7 @@ pub(super) fn shown_text(tree: &HtmlTree, place: usize) -> Option<&str> {
 }
 
 /// A text with single spaces, without those at its ends and without invisible characters.
-pub(super) fn single_spaced(text: &str) -> String {
+pub(crate) fn single_spaced(text: &str) -> String {
     let mut spaced = String::with_capacity(text.len().min(MAX_FIELD_BYTES));
     let is_separator = |letter: char| letter.is_whitespace() || letter.is_control();
     for word in text.split(is_separator).filter(|word| !word.is_empty()) {
@@ -66,12 +66,12 @@ fn is_invisible(letter: char) -> bool {
 }
 
 /// A text with single spaces, or nothing if it is empty.
-pub(super) fn field(text: &str) -> Option<String> {
+pub(crate) fn field(text: &str) -> Option<String> {
     Some(single_spaced(text)).filter(|text| !text.is_empty())
 }
 
 /// A text for comparison: its letters and digits in lower case, words separated by one space.
-pub(super) fn comparable(text: &str) -> String {
+pub(crate) fn comparable(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for word in text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty()) {
         if !plain.is_empty() {

@@ -16,7 +16,7 @@ const MAX_COMPARED_HEADINGS: usize = 8;
 const MIN_HEADING_AGREEMENT: usize = 60;
 
 /// The same for an article, whose heading is rarely a slogan.
-const MIN_ARTICLE_HEADING_AGREEMENT: usize = 25;
+const MIN_ARTICLE_HEADING_AGREEMENT: usize = 40;
 
 /// Separators between the title of a page and the name of its site, in order of strength.
 const SITE_SEPARATORS: [&[&str]; 2] =
@@ -46,6 +46,7 @@ pub(super) fn title(
     let agreement = if is_article { MIN_ARTICLE_HEADING_AGREEMENT } else { MIN_HEADING_AGREEMENT };
     agreed_heading(&headings, declared, agreement)
         .map(|heading| without_label(heading, headline.as_deref()))
+        .map(|heading| without_addition(heading, social.as_deref().or(document.as_deref()), site))
         .or_else(|| social.as_deref().map(|title| without_site(title, site)))
         .or_else(|| document.as_deref().map(|title| without_site(title, site)))
         .or_else(|| headline.clone())
@@ -66,6 +67,17 @@ fn without_label(heading: String, headline: Option<&str>) -> String {
         whole.len() > end.len() && !end.is_empty() && whole.ends_with(&format!(" {end}"))
     };
     headline.filter(is_labelled).map_or_else(|| heading.clone(), str::to_owned)
+}
+
+/// A heading without what follows the title inside it, such as a number of comments. A part behind
+/// a separator belongs to the title.
+fn without_addition(heading: String, declared: Option<&str>, site: &[String]) -> String {
+    let Some(title) = declared.map(|title| without_site(title, site)) else { return heading };
+    let addition = heading.strip_prefix(title.as_str()).unwrap_or_default();
+    let is_addition = addition.starts_with(' ')
+        && title.contains(' ')
+        && addition.trim_start().starts_with(|letter: char| letter.is_alphanumeric() || letter == '(');
+    if is_addition { title } else { heading }
 }
 
 /// The heading with the title; the first one if none has it.
@@ -117,14 +129,20 @@ fn shared_words(text: &str, other: &str) -> usize {
     let words = text.split(' ').filter(|word| !word.is_empty());
     let (shared, all) =
         words.fold((0, 0), |(shared, all), word| (shared + usize::from(others.contains(word)), all + 1));
-    if all == 0 { 0 } else { 100 * shared / all }
+    (100 * shared).checked_div(all).unwrap_or(0)
 }
 
 /// A declared title without the name of the site before or behind it. What stands behind a strong
 /// separator goes in any case.
 fn without_site(title: &str, site: &[String]) -> String {
     let mut title = title;
-    for separators in SITE_SEPARATORS {
+    if title.matches(" / ").count() > 1 {
+        // Forums name the board and the site in this way.
+        title = title.split(" / ").next().unwrap_or(title);
+    }
+    // The title of a whole site is its name and its slogan.
+    let tiers = if site.is_empty() { 1 } else { SITE_SEPARATORS.len() };
+    for separators in &SITE_SEPARATORS[..tiers] {
         let parts = split_at_any(title, separators);
         if parts.len() > 1 {
             let first = usize::from(is_site(parts[0], site));

@@ -28,21 +28,8 @@ mod tests {
     use super::*;
 
     fn body_of(response: &str) -> Option<Vec<u8>> {
-        let exchange = Exchange {
-            url: "http://lake.example/".to_owned(),
-            at: varve_core::Moment::from_seconds(0),
-            request: Vec::new(),
-            cookie: None,
-            response: response.as_bytes().to_vec().into(),
-            interim: 0,
-            ip: None,
-            protocol: Vec::new(),
-            cipher: None,
-            timing: Default::default(),
-            truncated: None,
-            trailers: Vec::new(),
-        };
-        body(&exchange)
+        let (url, at) = ("http://lake.example/".to_owned(), varve_core::Moment::from_seconds(0));
+        body(&Exchange::of_response(url, at, response.as_bytes().to_vec().into()))
     }
 
     #[test]

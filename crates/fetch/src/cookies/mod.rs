@@ -16,7 +16,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use cookie_store::{Cookie, CookieDomain, CookieExpiration, CookieStore, RawCookie, StoreAction};
 use url::Url;
 use varve_core::exchange::Exchange;
-use varve_core::secret::Secret;
 
 pub use merge::sent_cookies;
 pub(crate) use merge::{cookie_pairs, merge_cookies};
@@ -102,10 +101,9 @@ impl CookieJar {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The value of `Cookie` for a request to a URL, if there is one.
-    pub fn header_for(&self, url: &str) -> Option<Secret<String>> {
-        let pairs = self.pairs_for(url);
-        (!pairs.is_empty()).then(|| Secret::new(merge_cookies(&[], pairs)))
+    /// Whether a request to a URL has cookies.
+    pub fn has_cookies_for(&self, url: &str) -> bool {
+        !self.pairs_for(url).is_empty()
     }
 
     /// The cookies for a request to a URL, those with the longest path first.

@@ -3,23 +3,12 @@
 use super::*;
 use crate::credentials::Credentials;
 use proptest::prelude::*;
+use varve_core::secret::Secret;
 
 fn response(url: &str, lines: &[&str]) -> Exchange {
     let head: String = lines.iter().map(|line| format!("set-Cookie: {line}\r\n")).collect();
-    Exchange {
-        url: url.to_owned(),
-        at: varve_core::Moment::from_seconds(0),
-        request: Vec::new(),
-        cookie: None,
-        response: format!("HTTP/1.1 200 OK\r\n{head}\r\n").into_bytes().into(),
-        interim: 0,
-        ip: None,
-        protocol: Vec::new(),
-        cipher: None,
-        timing: Default::default(),
-        truncated: None,
-        trailers: Vec::new(),
-    }
+    let response = format!("HTTP/1.1 200 OK\r\n{head}\r\n").into_bytes();
+    Exchange::of_response(url.to_owned(), varve_core::Moment::from_seconds(0), response.into())
 }
 
 fn jar(url: &str, lines: &[&str]) -> CookieJar {
@@ -29,7 +18,7 @@ fn jar(url: &str, lines: &[&str]) -> CookieJar {
 }
 
 fn sent(jar: &CookieJar, url: &str) -> String {
-    jar.header_for(url).map(Secret::into_exposed).unwrap_or_default()
+    sent_cookies(&Credentials::default(), jar, url).map(Secret::into_exposed).unwrap_or_default()
 }
 
 #[test]

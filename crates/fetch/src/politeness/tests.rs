@@ -344,7 +344,7 @@ fn a_host_that_never_answers_costs_the_attempts_of_one_request() {
     }
     // The first as often as anything is tried; then another, for the first alone may be slow.
     assert_eq!(asked, [0, 0, 0, 0, 1]);
-    // Whoever comes later finds out with one request whether the host has come back.
+    // A later caller finds out with one request whether the host answers again.
     world.push("dead", 30..33);
     assert!(
         matches!(world.step(RequestOutcome::Silent).2, RequestVerdict::HostGivenUp(items) if items == [30, 31, 32])

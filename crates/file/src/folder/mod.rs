@@ -111,11 +111,6 @@ impl Folder {
         self.open_file(name.as_ref(), OFlags::RDWR | OFlags::CREATE)
     }
 
-    /// Opens a regular file whose writes all go to its end, or creates it.
-    pub fn open_to_append(&self, name: impl AsRef<Path>) -> Result<File, FolderError> {
-        self.open_file(name.as_ref(), OFlags::RDWR | OFlags::CREATE | OFlags::APPEND)
-    }
-
     /// Creates a file for reading and writing. Fails with `AlreadyExists` when the name is taken, also
     /// by a link.
     pub fn create_new(&self, name: impl AsRef<Path>) -> Result<File, FolderError> {
@@ -378,11 +373,6 @@ impl Folder {
             }
             Some(_) => self.remove(name),
         }
-    }
-
-    /// Removes everything in a folder, as [`Self::remove_tree`] does, but not the folder.
-    pub fn remove_content(&self, name: impl AsRef<Path>) -> Result<(), FolderError> {
-        remove_tree::empty(&self.subfolder(name)?)
     }
 
     /// Removes write permission from a regular file.

@@ -37,7 +37,6 @@ use crate::content::{ContentDescription, store_file};
 use crate::error::RepositoryError;
 use crate::pending_swap::retry_while_swapping;
 use crate::rows::{MissingChanges, OmittedFact, RowMaker};
-use crate::search::write_index;
 use crate::substitute_store::is_index_failure;
 
 /// Number of rows applied per batch while the catalog catches up.
@@ -468,31 +467,31 @@ impl ArchiveHistoryWriter {
 
     /// Stores rows. Everything the rows are derived from must be durable already.
     pub fn apply(&self, rows: Vec<CatalogRow>) -> Result<(), RepositoryError> {
-        self.apply_each(&mut rows.into_iter())
+        self.apply_each(&mut rows.into_iter().map(Ok))
     }
 
-    /// Stores rows as [`apply`](Self::apply) does, without holding all of them.
+    /// Stores rows as [`apply`](Self::apply) does, without holding all of them. If a row cannot be
+    /// made, the catalog does not count as having read the silos: the next writer adds the rest.
     pub(super) fn apply_each(
         &self,
-        rows: &mut dyn Iterator<Item = CatalogRow>,
+        rows: &mut dyn Iterator<Item = Result<CatalogRow, RepositoryError>>,
     ) -> Result<(), RepositoryError> {
         self.writer.store().sync()?;
-        let end = self.writer.store().end()?.map(|end| CatalogRow::ScannedUpTo(end.number()));
+        let mut end = self.writer.store().end()?.map(|end| CatalogRow::ScannedUpTo(end.number()));
+        let mut failure = None;
+        let mut whole = std::iter::from_fn(|| match rows.next() {
+            Some(Ok(row)) => Some(row),
+            Some(Err(error)) => {
+                (failure, end) = (Some(error), None);
+                None
+            }
+            None => end.take(),
+        });
         let path = self.writer.layout().catalog();
         step("begin a transaction", &path);
-        self.catalog.rows.apply(&mut rows.chain(end))?;
+        self.catalog.rows.apply(&mut whole)?;
         step("transaction done", &path);
-        Ok(())
-    }
-
-    /// Adds the texts of new versions to the search index, after everything else about them is
-    /// durable. The versions are complete without it, so a failure is not theirs: the next writer or
-    /// search tries again, and the search reports it.
-    pub fn update_search_index(&self) {
-        let path = self.writer.layout().search_index();
-        step("update the search index", &path);
-        let _ = write_index(self.writer.backends(), &self.reader);
-        step("search index done", &path);
+        failure.map_or(Ok(()), Err)
     }
 
     /// Moves HEAD from `from`, the version that [`head`](ArchiveHistoryReader::head) returned, to

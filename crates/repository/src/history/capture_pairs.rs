@@ -17,6 +17,7 @@ use varve_core::headers::Redaction;
 use varve_core::history::{Capture, PageState, Presence};
 use varve_diff::compare::{CaptureSide, CompareOptions, compare_heads};
 
+use super::STATUS_NOT_MODIFIED;
 use super::host_pairing::{HostPair, HostPairing, is_one_host};
 use super::pages_by_key::{PageMatchKey, PagesByKey};
 use super::state_pages::StatePages;
@@ -94,8 +95,11 @@ impl CapturePair {
     pub fn change(&self) -> PageChange {
         let is_gone =
             |state: &Option<PageState>| state.as_ref().is_some_and(|state| state.presence == Presence::Gone);
+        // A page that was first asked for when it was not there was never there before.
+        let was_there =
+            |state: &Option<PageState>| state.as_ref().is_some_and(|state| state.capture.is_some());
         match (&self.base, &self.head) {
-            (None, _) if is_gone(&self.states[0]) => PageChange::Back,
+            (None, _) if is_gone(&self.states[0]) && was_there(&self.states[0]) => PageChange::Back,
             (None, _) => PageChange::Added,
             (_, None) if is_gone(&self.states[1]) => PageChange::Gone,
             (_, None) => PageChange::Removed,
@@ -169,8 +173,7 @@ fn same_but_clocks(base: &Capture, head: &Capture) -> bool {
 /// Whether two captures are equal. Status and headers are not compared if either is a 304 response,
 /// which omits most headers.
 fn same(base: &Capture, head: &Capture) -> bool {
-    const NOT_MODIFIED: u16 = 304;
-    let is_answer = base.status != NOT_MODIFIED && head.status != NOT_MODIFIED;
+    let is_answer = base.status != STATUS_NOT_MODIFIED && head.status != STATUS_NOT_MODIFIED;
     base.body == head.body && (!is_answer || (base.status == head.status && base.headers == head.headers))
 }
 

@@ -16,7 +16,7 @@ use crate::error::UnreadableFact;
 use crate::rows::{MissingChanges, OmittedFact, RowMaker};
 
 /// Number of rows applied per batch.
-const ROWS_PER_BATCH: usize = 4096;
+const ROWS_PER_BATCH: usize = 16_384;
 
 /// A row that could not be made because a record is unreadable or lost.
 #[derive(Debug)]

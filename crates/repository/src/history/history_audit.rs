@@ -12,12 +12,10 @@ use varve_catalog::{CatalogError, CatalogRead, dump_rows};
 use varve_core::body::BodySource;
 use varve_core::fact::{CheckRecord, Fact, Manifest, StateChanges, Tombstone};
 use varve_core::{BodyId, CheckId, RecordId, VersionId};
-use varve_store::StoreError;
-use varve_store::audit::{
-    AuditDone, AuditFinding, AuditKind, error_text, find_ids_in_silos, is_out_of_space,
-};
+use varve_store::audit::{AuditDone, AuditFinding, AuditKind, find_ids_in_silos};
 use varve_store::exchange::ScannedRecord;
 use varve_store::index::SiloPlace;
+use varve_store::{StoreError, error_text, is_out_of_space};
 
 use super::catalog_filler::{CatalogFiller, FilledCatalog, OmittedRow};
 use super::run_records::RunRecords;
@@ -26,6 +24,11 @@ use crate::archive::Archive;
 use crate::error::RepositoryError;
 use crate::rows::row_of_score;
 
+/// Number of rows that one thread passes to the other at a time: waking it costs more than comparing
+/// a row.
+const ROWS_PER_COMPARISON: usize = 256;
+/// Maximum number of such batches that wait.
+const MAX_WAITING_BATCHES: usize = 4;
 /// Number of bodies looked up per batch.
 const BODIES_PER_LOOKUP: usize = 4096;
 
@@ -479,32 +482,36 @@ fn first_difference(
     one: &dyn CatalogRead,
     other: &dyn CatalogRead,
 ) -> Result<Option<String>, RepositoryError> {
-    let (sender, receiver) = std::sync::mpsc::sync_channel::<String>(1024);
+    let (sender, receiver) = std::sync::mpsc::sync_channel::<Vec<String>>(MAX_WAITING_BATCHES);
     std::thread::scope(|scope| {
         let writer = scope.spawn(move || {
-            dump_rows(other, &mut |row| {
-                // The receiver is dropped once a difference is found.
-                let _ = sender.send(row.to_owned());
+            let mut batch = Vec::with_capacity(ROWS_PER_COMPARISON);
+            let dumped = dump_rows(other, &mut |row| {
+                batch.push(row.to_owned());
+                if batch.len() >= ROWS_PER_COMPARISON {
+                    // The receiver is dropped once a difference is found.
+                    let _ = sender.send(std::mem::take(&mut batch));
+                }
                 Ok(())
-            })
+            });
+            let _ = sender.send(batch);
+            dumped
         });
+        let mut others = receiver.into_iter().flatten();
         let mut difference = None;
         dump_rows(one, &mut |row| {
             if difference.is_none() {
-                match receiver.recv() {
-                    Ok(same) if same == row => {}
-                    Ok(other) => {
-                        difference = Some(difference_of(Some(row), Some(&other)));
-                    }
-                    Err(_) => difference = Some(difference_of(Some(row), None)),
+                let other = others.next();
+                if other.as_deref() != Some(row) {
+                    difference = Some(difference_of(Some(row), other.as_deref()));
                 }
             }
             Ok(())
         })?;
         if difference.is_none() {
-            difference = receiver.recv().ok().map(|row| difference_of(None, Some(&row)));
+            difference = others.next().map(|row| difference_of(None, Some(&row)));
         }
-        drop(receiver);
+        drop(others);
         match writer.join() {
             Ok(result) => result?,
             Err(panic) => std::panic::resume_unwind(panic),

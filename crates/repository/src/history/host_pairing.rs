@@ -1,7 +1,6 @@
 //! Which pages of two hosts are the same page of two versions.
 //!
-//! Knows hosts and nothing of pages: [`super::CapturePairs`] applies the rule to pages with one
-//! path.
+//! Knows hosts and nothing of pages: `CapturePairs` applies the rule to pages with one path.
 
 /// When pages of two hosts are a pair.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -10,6 +10,7 @@ mod capture_pairs;
 mod catalog_filler;
 mod check_evidence;
 mod committed_changes;
+mod committed_pages;
 mod crystal;
 mod database_users;
 mod head_state;
@@ -53,7 +54,8 @@ pub use capture_pairs::{CapturePair, CapturePairs, PageChange};
 pub use catalog_filler::OmittedRow;
 pub use catalog_filler::{CatalogFiller, FilledCatalog};
 pub use check_evidence::{detail_of, evidence_capture, evidence_of, named_check};
-pub use committed_changes::{CommittedChanges, NewCommit, changes_since};
+pub use committed_changes::{ChangeCounts, EachChange, NewCommit, StateChange, each_change_since};
+pub use committed_pages::{CommittedPage, CommittedPages, SortedPages};
 pub use crystal::CrystalHistoryReader;
 pub use crystal::{DownloadFacts, time_of_revision};
 pub use head_state::HeadState;
@@ -77,7 +79,8 @@ pub use working_tree::{
 };
 pub use working_tree::{MAX_HEADERS_BYTES, PageFolder, WorkingTree, digest_of, tree_folder};
 pub use write_version::{
-    KeptIntent, half_entered_error, pairs_with_parent, parts_of, write_version, write_with_diff,
+    KeptIntent, VersionChanges, half_entered_error, pairs_with_parent, parts_of, write_version,
+    write_with_diff,
 };
 pub use writer::HistoryWriter;
 

@@ -11,9 +11,11 @@ use varve_core::fact::{ChangesRecord, Manifest, StateChanges, media_type};
 use varve_core::history::StoredDiff;
 use varve_core::{Moment, RecordId, VersionId};
 
+use super::committed_changes::StateChange;
+use super::pending_changes::PendingChanges;
 use super::{ArchiveHistoryWriter, CapturePair, CapturePairs, HistoryWriter, StatePages, whole_stored_diff};
 use crate::error::RepositoryError;
-use crate::rows::{capture_of, rows_of_version};
+use crate::rows::{capture_of, rows_of_changes, rows_of_version};
 
 /// The user's plan and expectations, stored with a version so that they can be restored.
 #[derive(Clone, Debug, Default)]
@@ -46,17 +48,13 @@ pub fn write_with_diff(
     manifest: &Manifest,
     pairs: &[CapturePair],
 ) -> Result<(VersionId, bool), RepositoryError> {
-    let json = match history {
-        HistoryWriter::Archive(archive) if manifest.inline.len() > MAX_INLINE_CHANGES => {
-            let written = with_change_records(archive, manifest)?;
-            serde_json::to_vec(&written)
-        }
-        _ => serde_json::to_vec(manifest),
-    };
-    let json = json.expect("a manifest can be written as JSON");
+    if let HistoryWriter::Archive(archive) = history {
+        let mut changes = VersionChanges::new(archive, manifest.parent, manifest.time);
+        changes.add_all(&manifest.inline)?;
+        return Ok((changes.write_version(manifest.clone_without_changes())?, false));
+    }
+    let json = serde_json::to_vec(manifest).expect("a manifest can be written as JSON");
     let version = Manifest::version_id(&json);
-    // A record in a silo is found only after complete ones, so one sync covers the bodies, the
-    // changes and the manifest.
     let record = history.write_fact(&format!("urn:uuid:{version}"), media_type::VERSION, &json)?;
     let wanted = manifest.parent.filter(|_| history.keeps_diffs());
     let diff = match wanted {
@@ -64,34 +62,91 @@ pub fn write_with_diff(
         None => None,
     };
     let lacks_diff = wanted.is_some() && diff.is_none();
-    let mut rows = rows_of_version((version, record), manifest).chain(diff);
+    let rows = rows_of_version((version, record), manifest).chain(diff);
     // In a layout without facts the rows are everything: without them nothing was stored.
-    history.enter_version(&mut rows, &version).map_err(|source| match record {
-        Some(_) => half_entered_error(version, source),
-        None => source,
-    })?;
+    history.enter_version(&mut rows.map(Ok), &version)?;
     Ok((version, lacks_diff))
 }
 
-/// Writes the changes of a manifest as records of their own. Returns the manifest that names them.
-fn with_change_records(
-    archive: &ArchiveHistoryWriter,
-    manifest: &Manifest,
-) -> Result<Manifest, RepositoryError> {
-    let mut changes = Vec::new();
-    for (part, said) in parts_of(&manifest.inline, MAX_RECORD_CHANGES).enumerate() {
-        let record = ChangesRecord {
-            parent: manifest.parent,
-            time: manifest.time,
-            part: u32::try_from(part).unwrap_or(u32::MAX),
-            changes: said,
-        };
-        let json = serde_json::to_vec(&record).expect("changes can be written as JSON");
-        // The record is about nothing but itself.
-        let about = format!("urn:uuid:{}", Manifest::version_id(&json));
-        changes.push(archive.append_fact(&about, media_type::CHANGES, &json)?.0);
+/// What a new version of an archive says about pages, written while it is found out.
+///
+/// Records of their own are written as soon as they are full, before the manifest that names them.
+/// The rows are made from the same bytes later, as in a rebuild, so one record is held at a time.
+pub struct VersionChanges<'a> {
+    archive: &'a ArchiveHistoryWriter,
+    parent: Option<VersionId>,
+    time: Moment,
+    /// What no record says yet.
+    next: StateChanges,
+    records: Vec<RecordId>,
+    pending: PendingChanges<'static>,
+}
+
+impl<'a> VersionChanges<'a> {
+    /// For a version with this parent and time.
+    pub fn new(archive: &'a ArchiveHistoryWriter, parent: Option<VersionId>, time: Moment) -> Self {
+        let (next, pending) = Default::default();
+        Self { archive, parent, time, next, records: Vec::new(), pending }
     }
-    Ok(Manifest { changes, ..manifest.clone_without_changes() })
+
+    /// Adds a change. Changes of a kind come by path and URL.
+    pub fn add(&mut self, change: StateChange) -> Result<(), RepositoryError> {
+        match change {
+            StateChange::Page(page) => self.next.pages.push(page),
+            StateChange::Gone(url) => self.next.gone.push(url),
+        }
+        let StateChanges { pages, gone, .. } = &self.next;
+        if pages.len() >= MAX_RECORD_CHANGES || gone.len() >= MAX_RECORD_CHANGES {
+            self.write_records()?;
+        }
+        Ok(())
+    }
+
+    fn add_all(&mut self, changes: &StateChanges) -> Result<(), RepositoryError> {
+        self.next = changes.clone();
+        if changes.len() > MAX_INLINE_CHANGES { self.write_records() } else { Ok(()) }
+    }
+
+    /// Writes all that no record says yet as records.
+    fn write_records(&mut self) -> Result<(), RepositoryError> {
+        let next = std::mem::take(&mut self.next);
+        for changes in parts_of(&next, MAX_RECORD_CHANGES) {
+            let part = u32::try_from(self.records.len()).unwrap_or(u32::MAX);
+            let record = ChangesRecord { parent: self.parent, time: self.time, part, changes };
+            let json = serde_json::to_vec(&record).expect("changes can be written as JSON");
+            // The record is about nothing but itself.
+            let about = format!("urn:uuid:{}", Manifest::version_id(&json));
+            let (record, _) = self.archive.append_fact(&about, media_type::CHANGES, &json)?;
+            self.pending.add(record, &json)?;
+            self.records.push(record);
+        }
+        Ok(())
+    }
+
+    /// Writes the version and its rows. `manifest` says the rest about it.
+    pub fn write_version(mut self, manifest: Manifest) -> Result<VersionId, RepositoryError> {
+        if !self.records.is_empty() || self.next.len() > MAX_INLINE_CHANGES {
+            self.write_records()?;
+        }
+        let Self { archive, next, records, mut pending, .. } = self;
+        let manifest = Manifest { inline: next, changes: records, ..manifest };
+        let json = serde_json::to_vec(&manifest).expect("a manifest can be written as JSON");
+        let version = Manifest::version_id(&json);
+        // A record in a silo is found only after complete ones, so one sync covers the bodies, the
+        // changes and the manifest.
+        let record = archive.write_fact(&format!("urn:uuid:{version}"), media_type::VERSION, &json)?;
+        let of_records = manifest.changes.iter().flat_map(|record| match pending.take(*record) {
+            Ok(changes) => {
+                let changes = changes.unwrap_or_default();
+                rows_of_changes(version, manifest.time, &changes).map(Ok).collect()
+            }
+            Err(error) => vec![Err(error)],
+        });
+        let rows = rows_of_version((version, Some(record)), &manifest).map(Ok);
+        let entered = archive.apply_each(&mut rows.chain(of_records));
+        entered.map_err(|source| half_entered_error(version, source))?;
+        Ok(version)
+    }
 }
 
 /// Changes in parts of at most `most` entries.

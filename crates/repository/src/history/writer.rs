@@ -100,13 +100,13 @@ impl HistoryWriter {
     /// it moves HEAD, the next writer moves it.
     pub fn enter_version(
         &self,
-        rows: &mut dyn Iterator<Item = CatalogRow>,
+        rows: &mut dyn Iterator<Item = Result<CatalogRow, RepositoryError>>,
         version: &VersionId,
     ) -> Result<(), RepositoryError> {
         match self {
             // The silos already record the version, and the next writer follows them.
             Self::Archive(archive) => archive.apply_each(rows),
-            Self::Moku(site) => site.enter_version(rows.collect(), version),
+            Self::Moku(site) => site.enter_version(rows.collect::<Result<_, _>>()?, version),
         }
     }
 
@@ -134,14 +134,6 @@ impl HistoryWriter {
         match self {
             Self::Archive(archive) => archive.move_head(from, to),
             Self::Moku(site) => site.move_head(from, to),
-        }
-    }
-
-    /// Adds the texts of new versions to the search index, if the layout has one.
-    pub fn update_search_index(&self) {
-        match self {
-            Self::Archive(archive) => archive.update_search_index(),
-            Self::Moku(_) => {}
         }
     }
 

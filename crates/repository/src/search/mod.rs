@@ -3,7 +3,7 @@
 //! Owns the way from captures to texts, and from texts to the rows of the index. Queries are in
 //! `varve-archive`, and what a word or a hit is in `varve-search`.
 //!
-//! The index is a cache of the catalog and the bodies. It is written last, after silos, index,
+//! The index is a cache of the catalog and the bodies. A capture writes it last, after silos, index,
 //! catalog and HEAD, so it may be behind, and a reader or the next writer adds what is missing. The
 //! only cursor is the set of versions whose pages it has.
 
@@ -17,8 +17,7 @@ mod update_index;
 
 pub use built_index::BuiltIndex;
 pub use dump_index::dump_search_index;
-pub(crate) use open_index::write_index;
-pub use open_index::{OpenedIndex, open_search_index, rebuild_search_index};
+pub use open_index::{OpenedIndex, index_new_versions, open_search_index, rebuild_search_index};
 pub use page_parts::{page_key, texts_of_records};
 pub use page_text::page_text;
 pub use update_index::{IndexUpdate, build_index, missing_versions, update_index};

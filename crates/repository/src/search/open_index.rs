@@ -2,13 +2,14 @@
 
 use varve_core::search_index::SearchIndexRead;
 use varve_core::writer_lock::LockError;
+use varve_store::steps::step;
 
 use super::built_index::BuiltIndex;
 use super::update_index::{missing_versions, update_index};
 use crate::archive::Archive;
 use crate::backends::Backends;
 use crate::error::RepositoryError;
-use crate::history::{ArchiveHistoryReader, HistoryReader};
+use crate::history::{ArchiveHistoryReader, ArchiveHistoryWriter, HistoryReader};
 
 /// An index to search in.
 pub enum OpenedIndex {
@@ -21,7 +22,7 @@ pub enum OpenedIndex {
         missing: u64,
     },
     /// An index that was built for this search.
-    Built(BuiltIndex),
+    Built(Box<BuiltIndex>),
 }
 
 impl OpenedIndex {
@@ -50,18 +51,17 @@ pub fn open_search_index(
     holder: Option<&str>,
 ) -> Result<OpenedIndex, RepositoryError> {
     let HistoryReader::Archive(archive) = history else {
-        return Ok(OpenedIndex::Built(BuiltIndex::of(history)?));
+        return Ok(OpenedIndex::Built(Box::new(BuiltIndex::of(history)?)));
     };
     let archive = archive.archive();
     let backends = archive.backends();
     let missing = match backends.read_search_index() {
-        Ok(Some(index)) => {
-            let missing = missing_versions(&*index, history)?.len() as u64;
-            if missing == 0 {
-                return Ok(OpenedIndex::Stored { index, missing });
-            }
-            Some(missing)
-        }
+        Ok(Some(index)) => match missing_versions(&*index, history).map(|missing| missing.len() as u64) {
+            Ok(0) => return Ok(OpenedIndex::Stored { index, missing: 0 }),
+            Ok(missing) => Some(missing),
+            Err(error) if is_unusable(&error) => None,
+            Err(error) => return Err(error),
+        },
         // A cache that cannot be used is made again.
         Ok(None) | Err(_) => None,
     };
@@ -72,7 +72,7 @@ pub fn open_search_index(
     }
     match (missing, backends.read_search_index()) {
         (Some(missing), Ok(Some(index))) => Ok(OpenedIndex::Stored { index, missing }),
-        _ => Ok(OpenedIndex::Built(BuiltIndex::of(history)?)),
+        _ => Ok(OpenedIndex::Built(Box::new(BuiltIndex::of(history)?))),
     }
 }
 
@@ -105,8 +105,18 @@ pub fn rebuild_search_index(history: &ArchiveHistoryReader) -> Result<(), Reposi
     write_index(backends, &history.into())
 }
 
+/// Adds the texts of new versions to the index, after everything else about them is durable. The
+/// versions are complete without it, so a failure is not theirs: the next writer or search tries
+/// again, and the search reports it.
+pub fn index_new_versions(history: &ArchiveHistoryWriter) {
+    let path = history.writer().layout().search_index();
+    step("update the search index", &path);
+    let _ = write_index(history.writer().backends(), history.as_reader());
+    step("search index done", &path);
+}
+
 /// Brings the index up to date. One that cannot be used is made again. The caller holds the lock.
-pub(crate) fn write_index(backends: &Backends, history: &HistoryReader) -> Result<(), RepositoryError> {
+fn write_index(backends: &Backends, history: &HistoryReader) -> Result<(), RepositoryError> {
     let update = || backends.write_search_index().and_then(|index| update_index(&*index, history));
     let updated = match update() {
         Err(error) if is_unusable(&error) => {

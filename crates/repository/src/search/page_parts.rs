@@ -5,7 +5,9 @@
 
 use varve_core::search_index::SearchPart;
 use varve_core::url::{PageUrl, page_identity};
-use varve_search::{PageText, PageTexts, PageWords, TextKey, TextRecordError, index_words};
+use varve_search::{
+    MAX_PART_PASSAGES, PageText, PageTexts, PageWords, TextKey, TextRecordError, index_words,
+};
 
 /// Number of bytes up to which a part always grows.
 const SMALL_PART_BYTES: usize = 64 << 10;
@@ -43,7 +45,9 @@ impl PageParts {
     pub(super) fn add(&mut self, key: TextKey, text: PageText) {
         let length: usize = text.passages.iter().map(|passage| passage.text.len()).sum();
         let most = SMALL_PART_BYTES.max(length.saturating_mul(MAX_PART_TEXTS));
-        if self.parts.last().is_none_or(|last| last.passage_bytes() > most) {
+        let is_full =
+            |part: &PageTexts| part.passage_bytes() > most || part.count_passages() > MAX_PART_PASSAGES;
+        if self.parts.last().is_none_or(is_full) {
             self.parts.push(PageTexts::default());
         }
         let last = self.parts.len() - 1;
@@ -66,5 +70,28 @@ impl PageParts {
             record: texts.to_record(),
         };
         changed.map(row).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use varve_search::{Passage, PassageKind, TextKind};
+
+    /// Passages that repeat each other add no bytes to a part, so their number must end it.
+    #[test]
+    fn a_part_ends_before_its_record_is_too_long() {
+        let text = |letter: char| {
+            let passage = Passage { kind: PassageKind::Text, text: letter.to_string() };
+            PageText { kind: TextKind::Page, passages: vec![passage; 1 << 20] }
+        };
+        let mut parts = PageParts::new(Vec::new());
+        for number in 0..6_u64 {
+            parts.add(number.to_be_bytes(), text(if number % 2 == 0 { 'a' } else { 'b' }));
+        }
+        let lengths: Vec<usize> = parts.parts.iter().map(|part| part.texts().len()).collect();
+        assert_eq!(lengths, [5, 1]);
+        let records: Vec<Vec<u8>> = parts.parts.iter().map(PageTexts::to_record).collect();
+        assert_eq!(texts_of_records(&records).expect("both are read").len(), 2);
     }
 }

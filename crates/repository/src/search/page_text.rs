@@ -11,10 +11,11 @@ use varve_search::{PageText, Passage, PassageKind, TextKind};
 /// Maximum number of bytes of text that are indexed. The rest of a longer text cannot be found.
 const MAX_TEXT_BYTES: usize = 1 << 20;
 
-/// Elements whose text is not that of the page.
+/// Elements whose text is not that of the page. Forms are not among them: some servers put the whole
+/// page into one.
 const SKIPPED_ELEMENTS: [&str; 17] = [
-    "aside", "button", "canvas", "footer", "form", "head", "iframe", "nav", "noscript", "object", "script",
-    "select", "style", "svg", "template", "textarea", "video",
+    "aside", "button", "canvas", "datalist", "footer", "head", "iframe", "nav", "noscript", "object",
+    "script", "select", "style", "svg", "template", "textarea", "video",
 ];
 
 /// Elements within a line of text. All others begin a passage.
@@ -183,6 +184,13 @@ mod tests {
                 "loose",
             ],
         );
+    }
+
+    #[test]
+    fn a_page_inside_a_form_has_text() {
+        let page = "<form id=aspnetForm><input type=hidden value=state><p>All of the page.
+            <select><option>one</select><button>Send</button></form>";
+        assert_eq!(shown(page, "text/html"), "All of the page.");
     }
 
     fn assert_lines(found: &str, wanted: &[&str]) {

@@ -1,8 +1,8 @@
 //! Brings an index up to date with a catalog: adds the texts of versions that it does not have.
 //!
-//! Pages are read on all cores. Each batch is one transaction, and a version is marked only with the
-//! last batch of its pages, so an interrupted update is continued by the next. Adding a text again
-//! changes nothing.
+//! Pages are read on all cores. Each batch is one transaction, or several if its texts are long. A
+//! version is marked only with the last rows of its pages, so an interrupted update is continued by
+//! the next. Adding a text again changes nothing.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -21,8 +21,10 @@ use crate::ordered_workers::{WorkerCount, run_in_order};
 
 /// Maximum number of bytes of a body that are read.
 const MAX_BODY_BYTES: u64 = 8 << 20;
-/// Number of captures in one transaction.
+/// Number of captures in one batch.
 const CAPTURES_PER_BATCH: usize = 2_000;
+/// The length of records and words from which on they are stored, before their batch is complete.
+const MAX_PENDING_ROW_BYTES: usize = 64 << 20;
 /// Number of versions read per query.
 const VERSIONS_PER_QUERY: usize = 500;
 
@@ -111,7 +113,7 @@ pub fn build_index(index: &dyn SearchIndex, history: &HistoryReader) -> Result<I
     Ok(IndexUpdate { versions: count, unreadable })
 }
 
-/// Captures that are added in one transaction.
+/// Captures that are added together.
 struct CaptureBatch<'a> {
     index: &'a dyn SearchIndex,
     history: &'a HistoryReader,
@@ -146,22 +148,38 @@ impl<'a> CaptureBatch<'a> {
     }
 
     fn write(&mut self, versions: Vec<VersionId>) -> Result<(), RepositoryError> {
-        let (index, history) = (self.index.as_read(), self.history);
+        let (target, index, history) = (self.index, self.index.as_read(), self.history);
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let jobs = std::mem::take(&mut self.pages).into_iter();
         let worker =
             || |(page, captures): (String, Vec<Capture>)| page_rows(index, history, &page, &captures);
-        let mut rows: Vec<SearchRow> = Vec::new();
+        let (mut rows, mut row_bytes): (Vec<SearchRow>, usize) = (Vec::new(), 0);
         let crew = WorkerCount { threads: threads.min(jobs.len().max(1)), together: 8 };
         run_in_order(crew, jobs, worker, |done: PageRows| {
             let (of_page, unreadable) = done?;
             self.unreadable += unreadable;
+            row_bytes += of_page.iter().map(length_of).sum::<usize>();
             rows.extend(of_page);
+            if row_bytes > MAX_PENDING_ROW_BYTES {
+                row_bytes = 0;
+                target.apply(&mut rows.drain(..))?;
+            }
             Ok::<(), RepositoryError>(())
         })?;
         self.count = 0;
         rows.extend(versions.into_iter().map(SearchRow::Version));
         Ok(self.index.apply(&mut rows.into_iter())?)
+    }
+}
+
+/// The bytes that a row keeps in memory, roughly.
+fn length_of(row: &SearchRow) -> usize {
+    match row {
+        SearchRow::Part(part) => {
+            part.record.len() + part.words.iter().map(|word| word.len() + size_of::<String>()).sum::<usize>()
+        }
+        SearchRow::Declaration(declaration) => declaration.page.len() + declaration.target.len(),
+        SearchRow::Version(_) => size_of::<VersionId>(),
     }
 }
 

@@ -95,8 +95,8 @@ fn replay_target(state: &Arc<AppState>, request: &Parts) -> Response {
     redirect_missed_link(request, target)
 }
 
-/// The script, with the origin of the UI in it: only a bar of that origin is told which page is
-/// shown.
+/// The script, with the origin of the UI in it: it reports the page that is shown only to a bar of
+/// that origin.
 fn replay_script(state: &Arc<AppState>, request: &Parts) -> Response {
     const SCRIPT_TEXT: &str = include_str!("replay.js");
     const ORIGIN_PLACEHOLDER: &str = "{{ui-origin}}";

@@ -58,7 +58,8 @@ fn text_of_an_archive_is_escaped_in_the_ui() {
         let reply = origins.page(&target);
         let text = reply.text();
         let scripts = text.matches("<script").count();
-        let ours = text.matches("<script src=\"/keys.js\" defer></script>").count();
+        let own = ["keys.js", "view.js"].map(|name| format!("<script src=\"/{name}\" defer></script>"));
+        let ours: usize = own.iter().map(|script| text.matches(script.as_str()).count()).sum();
         assert_eq!(scripts, ours, "{target}: {text}");
         assert!(!text.contains("<img") && !text.contains("\u{202e}"), "{target}: {text}");
         assert!(reply.header("content-security-policy").unwrap().contains("default-src 'none'"), "{target}");

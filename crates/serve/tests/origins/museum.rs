@@ -54,7 +54,7 @@ impl Museum {
     pub(crate) fn commit(&self, pages: &[Value], message: &str) {
         let history = open_writer(&self.root(), opening()).unwrap();
         let request = commit::Request { message: message.to_owned(), threads: 1, ..Default::default() };
-        let pages = pages.iter().map(new_page).collect();
+        let pages: Vec<_> = pages.iter().map(new_page).collect();
         commit::commit(&history, &request, pages, &|_| {}).unwrap();
     }
 

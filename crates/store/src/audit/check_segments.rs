@@ -3,8 +3,9 @@
 use varve_core::RecordId;
 use varve_warc::record::{RecordHeader, RecordType};
 
-use super::{AuditFinding, AuditKind, AuditRun, error_text};
+use super::{AuditFinding, AuditKind, AuditRun};
 use crate::error::StoreError;
+use crate::error::error_text;
 use crate::index::SiloPlace;
 use crate::record::parse_id;
 

@@ -7,9 +7,10 @@
 use std::cmp::Ordering;
 use std::path::Path;
 
-use super::{AuditFinding, AuditKind, AuditRun, is_out_of_space};
+use super::{AuditFinding, AuditKind, AuditRun};
 use crate::disk::{DiskError, LocalDisk, Operation};
 use crate::error::StoreError;
+use crate::error::is_out_of_space;
 use crate::index::{
     IndexEntry, IndexError, IndexFindingKind, IndexOptions, IndexPrefix, IndexReader, IndexRebuild,
     PrefixRange, SiloPlace, verify,

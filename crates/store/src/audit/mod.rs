@@ -21,7 +21,7 @@ use std::ops::RangeInclusive;
 
 use serde::Serialize;
 
-use crate::error::StoreError;
+use crate::error::{StoreError, error_text};
 use crate::exchange::ScannedRecord;
 use crate::index::{IndexOptions, SiloPlace};
 use crate::reader::StoreReader;
@@ -168,22 +168,6 @@ impl AuditFinding {
     }
 }
 
-/// An error with its causes, on one line.
-pub fn error_text(error: &(dyn std::error::Error + 'static)) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
-}
-
-/// Whether an error is a full disk or an exceeded quota.
-pub fn is_out_of_space(error: &(dyn std::error::Error + 'static)) -> bool {
-    use std::io::ErrorKind::{QuotaExceeded, StorageFull};
-    let mut causes = std::iter::successors(Some(error), |error| error.source());
-    causes.any(|cause| {
-        let cause = cause.downcast_ref::<std::io::Error>();
-        cause.is_some_and(|cause| matches!(cause.kind(), StorageFull | QuotaExceeded))
-    })
-}
-
 /// The options of an audit.
 pub struct AuditOptions<'a> {
     /// Checks only structure and index. Blocks are read only where something is suspicious.
@@ -249,9 +233,7 @@ pub fn audit(
         growing: None,
         stray_in_missing: BTreeMap::new(),
         cut_off: BTreeMap::new(),
-        unindexed: UnindexedTail::default(),
-        held_back: Vec::new(),
-        more_held_back: 0,
+        held_back: HeldBackFindings::default(),
         found,
         scanned,
     };
@@ -363,6 +345,28 @@ impl UnindexedTail {
     }
 }
 
+/// Findings about places that may not be acknowledged yet. They are reported unless a process was
+/// writing.
+#[derive(Default)]
+struct HeldBackFindings {
+    /// Records that the index does not have.
+    unindexed: UnindexedTail,
+    others: Vec<AuditFinding>,
+    /// The number of further findings that were not kept.
+    omitted: u64,
+}
+
+impl HeldBackFindings {
+    fn add(&mut self, finding: AuditFinding) {
+        match finding.kind {
+            AuditKind::IndexMissing => self.unindexed.add(finding),
+            AuditKind::IndexDamaged => self.unindexed.torn.push(finding),
+            _ if self.others.len() >= MAX_HELD_BACK_FINDINGS => self.omitted += 1,
+            _ => self.others.push(finding),
+        }
+    }
+}
+
 /// An audit in progress.
 pub(crate) struct AuditRun<'a> {
     pub(crate) store: &'a StoreReader,
@@ -383,9 +387,7 @@ pub(crate) struct AuditRun<'a> {
     stray_in_missing: BTreeMap<u32, u64>,
     /// The number of index entries that refer behind the end of each cut silo.
     cut_off: BTreeMap<u32, u64>,
-    unindexed: UnindexedTail,
-    held_back: Vec<AuditFinding>,
-    more_held_back: u64,
+    held_back: HeldBackFindings,
     found: &'a mut dyn FnMut(AuditFinding),
     scanned: &'a mut dyn FnMut(ScannedRecord),
 }
@@ -420,18 +422,13 @@ impl AuditRun<'_> {
 
     /// Holds a finding back until it is known whether a process was writing.
     pub(crate) fn hold_back(&mut self, finding: AuditFinding) {
-        match finding.kind {
-            AuditKind::IndexMissing => self.unindexed.add(finding),
-            AuditKind::IndexDamaged => self.unindexed.torn.push(finding),
-            _ if self.held_back.len() >= MAX_HELD_BACK_FINDINGS => self.more_held_back += 1,
-            _ => self.held_back.push(finding),
-        }
+        self.held_back.add(finding);
     }
 
     fn report_held_back(&mut self) {
-        let unindexed = std::mem::take(&mut self.unindexed);
+        let HeldBackFindings { unindexed, others, omitted } = std::mem::take(&mut self.held_back);
         let mut is_torn = !unindexed.torn.is_empty();
-        for mut finding in std::mem::take(&mut self.held_back) {
+        for mut finding in others {
             // Behind the last complete record is what a killed writer did not finish.
             let place = finding.silo.zip(finding.offset);
             if finding.severity == AuditSeverity::Error && place > unindexed.last {
@@ -447,8 +444,8 @@ impl AuditRun<'_> {
             }
             self.emit(finding);
         }
-        if self.more_held_back > 0 {
-            let message = format!("{} more places that the index does not know", self.more_held_back);
+        if omitted > 0 {
+            let message = format!("{omitted} more places that the index does not know");
             self.emit(AuditFinding::new(AuditKind::IndexMissing, message));
         }
         if let Some(finding) = unindexed.finding(is_torn) {

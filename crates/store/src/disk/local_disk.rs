@@ -1,19 +1,18 @@
 //! The real disk below one folder. Each method makes a few system calls and adds the path to
 //! errors.
 //!
-//! Files are reached through a [`Folder`]: no link below the root is followed, and only regular
+//! Files are reached through [`RootedFiles`]: no link below the root is followed, and only regular
 //! files are opened. So an archive that someone else made cannot lead a write to another file.
 //!
 //! Requires Unix: positioned reads and writes, syncing a folder, and renaming over an open file.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 
-use varve_file::{EntryKind, ExpectedKind, Folder, FolderError, TemporaryFolder};
+use varve_file::{EntryKind, ExpectedKind, Folder, FolderError, RootedFiles, TemporaryFolder};
 
 use super::{Disk, DiskError, DiskFile, Operation, Stat};
 use crate::steps::{self, step};
@@ -21,9 +20,7 @@ use crate::steps::{self, step};
 /// The file system of this machine below a root folder. A path outside the root is an error.
 #[derive(Debug)]
 pub struct LocalDisk {
-    root: PathBuf,
-    /// Opened at the first use, since a disk may be named before its folder exists.
-    folder: OnceLock<Folder>,
+    files: RootedFiles,
 }
 
 struct LocalFile {
@@ -34,7 +31,7 @@ struct LocalFile {
 impl LocalDisk {
     /// The disk below `root`, which may be reached through links and need not exist yet.
     pub fn new(root: &Path) -> Self {
-        Self { root: root.to_owned(), folder: OnceLock::new() }
+        Self { files: RootedFiles::new(root) }
     }
 
     /// Runs an operation on the name of `path` below the root.
@@ -44,24 +41,7 @@ impl LocalDisk {
         path: &Path,
         run: impl FnOnce(&Folder, &Path) -> Result<T, FolderError>,
     ) -> Result<T, DiskError> {
-        self.folder()
-            .and_then(|folder| run(folder, self.name(path)?))
-            .map_err(|error| DiskError::new(operation, path, error.into()))
-    }
-
-    fn folder(&self) -> Result<&Folder, FolderError> {
-        match self.folder.get() {
-            Some(folder) => Ok(folder),
-            None => {
-                let folder = Folder::open(&self.root)?;
-                Ok(self.folder.get_or_init(|| folder))
-            }
-        }
-    }
-
-    fn name<'p>(&self, path: &'p Path) -> Result<&'p Path, FolderError> {
-        path.strip_prefix(&self.root)
-            .map_err(|_| FolderError::OutsideName { folder: self.root.clone(), name: path.to_owned() })
+        self.files.run(path, run).map_err(failed(operation, path))
     }
 
     fn open_file(
@@ -117,21 +97,17 @@ impl Disk for LocalDisk {
 
     fn make_folders(&self, folder: &Path) -> Result<(), DiskError> {
         step("make folders", folder);
-        if self.folder().is_err_and(|error| error.is_absent()) {
-            // The root is the folder that the user named, so links on the way to it are followed.
-            fs::create_dir_all(&self.root).map_err(failed(Operation::MakeFolders, &self.root))?;
-        }
-        self.run(Operation::MakeFolders, folder, |root, name| root.make_folders(name).map(drop))
+        self.files.make_folders(folder).map_err(failed(Operation::MakeFolders, folder))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> Result<(), DiskError> {
         step("rename", to);
-        self.run(Operation::Rename, from, |folder, name| folder.rename(name, self.name(to)?))
+        self.files.rename(from, to).map_err(failed(Operation::Rename, from))
     }
 
     fn exchange(&self, one: &Path, other: &Path) -> Result<(), DiskError> {
         step("exchange", other);
-        self.run(Operation::Exchange, one, |folder, name| folder.exchange(name, self.name(other)?))
+        self.files.exchange(one, other).map_err(failed(Operation::Exchange, one))
     }
 
     fn remove(&self, path: &Path) -> Result<(), DiskError> {
@@ -156,7 +132,8 @@ impl Disk for LocalDisk {
 
     fn temporary_folder(&self, folder: &Path) -> TemporaryFolder {
         // A path outside the root stays outside as a name, and is refused when it is opened.
-        TemporaryFolder::below(&self.root, folder.strip_prefix(&self.root).unwrap_or(folder))
+        let root = self.files.root();
+        TemporaryFolder::below(root, folder.strip_prefix(root).unwrap_or(folder))
     }
 }
 
@@ -207,6 +184,7 @@ fn failed(operation: Operation, path: &Path) -> impl FnOnce(io::Error) -> DiskEr
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn a_file_is_written_cut_and_read() {

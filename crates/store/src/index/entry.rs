@@ -12,6 +12,10 @@ pub const ENTRY_SIZE: usize = 16;
 
 const OFFSET_BITS: u32 = 44;
 
+/// Minimum number of hex digits of an id that is looked up without counting the matches: as many as
+/// an index entry has.
+pub const MIN_LOOKUP_DIGITS: usize = 16;
+
 /// The first 64 bits of an id. Two ids may share them, so a prefix only finds candidates.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IndexPrefix(pub u64);
@@ -29,7 +33,7 @@ impl IndexPrefix {
     }
 
     /// The prefix of ids that begin with these digits, of which there are at least
-    /// [`MIN_LOOKUP_DIGITS`](crate::MIN_LOOKUP_DIGITS).
+    /// [`MIN_LOOKUP_DIGITS`].
     pub fn leading(digits: &IdPrefix) -> Self {
         Self::of(&RecordId::new(*digits.range().start()))
     }

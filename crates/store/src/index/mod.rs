@@ -72,7 +72,7 @@ mod writer;
 
 pub use appendices::AppendixCut;
 pub use entries_by_place::EntriesByPlace;
-pub use entry::{ENTRY_SIZE, IndexEntry, IndexPrefix, PlaceError, PrefixRange, SiloPlace};
+pub use entry::{ENTRY_SIZE, IndexEntry, IndexPrefix, MIN_LOOKUP_DIGITS, PlaceError, PrefixRange, SiloPlace};
 pub use error::IndexError;
 pub use housekeeping::HousekeepingDone;
 pub use places::SiloPlaces;

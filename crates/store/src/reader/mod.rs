@@ -32,10 +32,6 @@ pub(crate) use verify::{IndexCandidate, RecordState, id_matches_header, record_c
 
 /// Maximum number of index entries examined to count the ids with a common beginning.
 const MAX_ID_CANDIDATES: usize = 1000;
-/// Minimum number of hex digits of an id that is looked up without counting the matches: as many as
-/// an index entry has.
-pub const MIN_LOOKUP_DIGITS: usize = 16;
-
 /// Up to this number of matching records are read in full to detect damage.
 const MAX_FULLY_READ_CANDIDATES: usize = 8;
 
@@ -157,7 +153,8 @@ impl StoreReader {
     }
 
     /// Which of the beginnings of ids are those of stored ids, in their order. Foreign ids count.
-    /// Each beginning has at least [`MIN_LOOKUP_DIGITS`] digits. A damaged record counts as absent.
+    /// Each beginning has at least [`MIN_LOOKUP_DIGITS`](crate::MIN_LOOKUP_DIGITS) digits. A damaged
+    /// record counts as absent.
     pub fn have_beginnings(&self, wanted: &[IdPrefix]) -> Result<Vec<bool>, StoreError> {
         let prefixes: Vec<IndexPrefix> = wanted.iter().map(IndexPrefix::leading).collect();
         self.have_where(&prefixes, |number, header| {

@@ -2,13 +2,15 @@
 //! records and how far they are durable. Its lock is held for moments only.
 
 use std::collections::HashMap;
+use std::error::Error;
+use std::io;
 
 use varve_core::RecordId;
 use varve_warc::record::RecordHeader;
 use varve_warc::write::PackedRecord;
 
 use super::in_flight_write::InFlightRecord;
-use crate::error::StoreError;
+use crate::error::{StoreError, error_text};
 use crate::index::{IndexEntry, SiloPlace};
 use crate::record::index_entries;
 use crate::silo::{OpenSilo, ReservedSpace};
@@ -30,7 +32,8 @@ pub(crate) struct AppendState {
     pub(crate) syncing: bool,
     /// Segments are being renamed into place: no silo is open.
     pub(crate) placing: bool,
-    pub(crate) stopped: bool,
+    /// The failed write after which nothing more is written.
+    failure: Option<EarlierFailure>,
 }
 
 impl AppendState {
@@ -47,7 +50,7 @@ impl AppendState {
             durable: 0,
             syncing: false,
             placing: false,
-            stopped: false,
+            failure: None,
         }
     }
 
@@ -58,7 +61,7 @@ impl AppendState {
         length: u64,
         own: Option<RecordId>,
     ) -> Result<(u64, SiloPlace, ReservedSpace), StoreError> {
-        let Some(silo) = &mut self.silo else { return Err(StoreError::Stopped) };
+        let Some(silo) = &mut self.silo else { return Err(self.stopped_error()) };
         SiloPlace::new(silo.number, silo.length().saturating_add(length))?;
         let reserved = silo.reserve(length)?;
         silo.has_records = true;
@@ -75,7 +78,7 @@ impl AppendState {
         header: &RecordHeader,
         own: Option<RecordId>,
     ) -> Result<u64, StoreError> {
-        let Some(silo) = &mut self.silo else { return Err(StoreError::Stopped) };
+        let Some(silo) = &mut self.silo else { return Err(self.stopped_error()) };
         let place = SiloPlace::new(silo.number, silo.length())?;
         silo.append(record)?;
         silo.has_records = true;
@@ -132,16 +135,55 @@ impl AppendState {
         }
     }
 
+    /// Whether a write failed, so that nothing more is written.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.failure.is_some()
+    }
+
+    /// Stops after a write that ended without a result.
+    pub(crate) fn stop(&mut self) {
+        let text = "a write was abandoned".to_owned();
+        self.failure.get_or_insert(EarlierFailure { kind: io::ErrorKind::Other, text });
+    }
+
     pub(crate) fn check_not_stopped(&self) -> Result<(), StoreError> {
-        if self.stopped { Err(StoreError::Stopped) } else { Ok(()) }
+        if self.is_stopped() { Err(self.stopped_error()) } else { Ok(()) }
+    }
+
+    /// The error of a call after a failed write. It has the cause of that failure, because a thread
+    /// other than the one that met it may be the first to report.
+    fn stopped_error(&self) -> StoreError {
+        let failure = self.failure.as_ref();
+        let (kind, text) = failure.map_or((io::ErrorKind::Other, "no silo is open"), |failure| {
+            (failure.kind, failure.text.as_str())
+        });
+        StoreError::Stopped(io::Error::new(kind, text))
     }
 
     /// After a failed write the state of the disk is unknown, so nothing more is written until the
     /// archive is reopened.
     pub(crate) fn stop_on_error<T>(&mut self, result: Result<T, StoreError>) -> Result<T, StoreError> {
-        if result.is_err() {
-            self.stopped = true;
+        if let Err(error) = &result {
+            self.failure.get_or_insert_with(|| EarlierFailure::of(error));
         }
         result
+    }
+}
+
+/// Why the first failed write failed.
+struct EarlierFailure {
+    kind: io::ErrorKind,
+    text: String,
+}
+
+impl EarlierFailure {
+    fn of(error: &StoreError) -> Self {
+        let mut cause: Option<&(dyn Error + 'static)> = Some(error);
+        let mut kind = None;
+        while let (Some(error), None) = (cause, kind) {
+            kind = error.downcast_ref::<io::Error>().map(io::Error::kind);
+            cause = error.source();
+        }
+        Self { kind: kind.unwrap_or(io::ErrorKind::Other), text: error_text(error) }
     }
 }

@@ -52,7 +52,7 @@ impl Drop for InFlightWrite<'_> {
     fn drop(&mut self) {
         let mut state = self.0.lock();
         state.end_in_flight();
-        state.stopped = true;
+        state.stop();
         self.0.synced.notify_all();
     }
 }

@@ -51,7 +51,7 @@ fn in_order(index: &dyn SearchIndexRead, words: &[&str], site: Option<&str>) -> 
     let words: Vec<WordLookup> = words.iter().map(|word| lookup(word)).collect();
     let candidates = index.candidates(&words, site).expect("searched");
     assert_eq!(candidates.rarity.len(), words.len());
-    let page = |part: &PartNumber| index.page_with(*part).expect("read").expect("a page").page;
+    let page = |part: &PartNumber| index.page_of(*part).expect("read").expect("a page");
     candidates.parts.iter().map(page).collect()
 }
 

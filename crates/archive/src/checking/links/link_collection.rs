@@ -6,6 +6,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use varve_expect::Departure;
+
+use crate::expectations::Verdict;
 use crate::expectations::report::LinkReferrers;
 
 /// Referrers of a target that are kept.
@@ -14,14 +17,16 @@ const MAX_REFERRERS: usize = 10;
 /// The links of some pages.
 #[derive(Debug, Default)]
 pub struct LinkCollection {
-    /// The pages that have links, in the order of reading.
+    /// The pages that were read, in their order.
     pages: Vec<Box<str>>,
     /// By URL without fragment.
     targets: BTreeMap<String, LinkUses>,
     /// By absolute path.
     files: BTreeMap<PathBuf, LinkUses>,
-    pages_read: u64,
     without_base: u64,
+    unreadable: u64,
+    /// Paths of files below this folder are shown relative to it.
+    shown_from: Option<PathBuf>,
 }
 
 /// The uses of a target.
@@ -70,9 +75,25 @@ impl LinkUses {
 }
 
 impl LinkCollection {
+    /// A collection that shows files below `folder` by their paths from there.
+    pub fn shown_from(folder: PathBuf) -> Self {
+        Self { shown_from: Some(folder), ..Self::default() }
+    }
+
+    /// The name under which a file is shown.
+    pub(super) fn shown_path(&self, path: &Path) -> String {
+        let below = self.shown_from.as_ref().and_then(|folder| path.strip_prefix(folder).ok());
+        below.filter(|below| !below.as_os_str().is_empty()).unwrap_or(path).to_string_lossy().into_owned()
+    }
+
     /// The number of pages that were read.
     pub fn pages_read(&self) -> u64 {
-        self.pages_read
+        self.pages.len() as u64
+    }
+
+    /// The number of these pages that could not be read, or not to their end.
+    pub fn unreadable(&self) -> u64 {
+        self.unreadable
     }
 
     /// The number of links from the root of a site in files, whose site is not known.
@@ -87,7 +108,6 @@ impl LinkCollection {
 
     /// Starts the next page. Links that follow are on it.
     pub(super) fn begin_page(&mut self, name: &str) {
-        self.pages_read += 1;
         self.pages.push(name.into());
     }
 
@@ -108,6 +128,11 @@ impl LinkCollection {
         self.files.entry(path).or_default().add(page, fragment.and_then(super::named_element));
     }
 
+    /// Counts the current page as one that could not be read to its end.
+    pub(super) fn add_unreadable(&mut self) {
+        self.unreadable += 1;
+    }
+
     /// Counts a link that cannot be resolved without the URL of the site.
     pub(super) fn add_without_base(&mut self) {
         self.without_base += 1;
@@ -119,6 +144,19 @@ impl LinkCollection {
 
     pub(super) fn files(&self) -> impl Iterator<Item = (&Path, &LinkUses)> {
         self.files.iter().map(|(path, uses)| (path.as_path(), uses))
+    }
+
+    /// The pages that a verdict on a target concerns: if elements are missing, those that ask for
+    /// one of these.
+    pub(super) fn referrers_for(&self, uses: &LinkUses, verdict: &Verdict) -> LinkReferrers {
+        let missing = match verdict {
+            Verdict::Broken(departures) => departures.iter().find_map(|departure| match departure {
+                Departure::Fragments { missing } => Some(missing.as_slice()),
+                _ => None,
+            }),
+            _ => None,
+        };
+        self.referrers(uses, missing)
     }
 
     /// The pages that link to a target, or with `fragments` those that ask for one of these.

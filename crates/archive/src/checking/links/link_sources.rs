@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use varve_core::headers::Headers;
 use varve_core::history::Capture;
@@ -75,8 +75,8 @@ pub enum LinkSourceError {
 }
 
 impl LinkCollection {
-    /// Adds the links of the pages in the state of HEAD. If `below` has URLs, only of pages that
-    /// begin with one of them. Returns the number of pages.
+    /// Adds the links of the pages in the state of HEAD. If `below` has URLs, only of these pages and
+    /// those below them. Returns the number of pages.
     pub fn add_archive(&mut self, history: &HistoryReader, below: &[String]) -> Result<u64, ArchiveError> {
         let head = history.head()?.ok_or(RepositoryError::NoVersions)?;
         let below: Vec<String> =
@@ -85,7 +85,7 @@ impl LinkCollection {
         for page in StatePages::new(history.catalog(), Some(head)) {
             let Some(capture) = page?.into_shown() else { continue };
             let identity = page_identity(&capture.url).unwrap_or_else(|| capture.url.clone());
-            if below.is_empty() || below.iter().any(|prefix| identity.starts_with(prefix.as_str())) {
+            if below.is_empty() || below.iter().any(|prefix| is_below(&identity, prefix)) {
                 self.add_capture(history, &capture)?;
             }
         }
@@ -103,14 +103,23 @@ impl LinkCollection {
             headers.push(name, value);
         }
         self.begin_page(&capture.url);
-        let body = varve_repository::history::open_body_or_removal(history, capture)?;
+        let body = match history.open_body(capture) {
+            Err(error) if error.body_failure().is_some() => {
+                self.add_unreadable();
+                return Ok(());
+            }
+            body => body?,
+        };
         let limits = LinkLimits::default();
-        // A page that cannot be read to its end has the links up to there; `audit` reports it.
-        let _ = extract(kind, &capture.url, &headers, body, limits, &mut |link| {
+        // A page that cannot be read to its end has the links up to there.
+        let read = extract(kind, &capture.url, &headers, body, limits, &mut |link| {
             if is_checked(&link) {
                 self.add_url(&link.target);
             }
         });
+        if read.is_err() {
+            self.add_unreadable();
+        }
         Ok(())
     }
 
@@ -179,9 +188,28 @@ impl LinkCollection {
             return self.add_without_base();
         }
         let decoded = percent_encoding::percent_decode_str(path).decode_utf8_lossy();
-        let target = if path.is_empty() { file.to_owned() } else { folder.join(&*decoded) };
+        let target = if path.is_empty() { file.to_owned() } else { without_dots(&folder.join(&*decoded)) };
         self.add_file(target, fragment);
     }
+}
+
+/// A path with its `..` resolved by text, as those of a URL are.
+fn without_dots(path: &Path) -> PathBuf {
+    let mut resolved = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(resolved.pop()),
+            Component::CurDir => {}
+            part => resolved.push(part),
+        }
+    }
+    resolved
+}
+
+/// Whether a page is `prefix` itself or below it.
+fn is_below(page: &str, prefix: &str) -> bool {
+    page.strip_prefix(prefix)
+        .is_some_and(|rest| rest.is_empty() || prefix.ends_with('/') || rest.starts_with(['/', '?']))
 }
 
 fn read(

@@ -30,7 +30,7 @@ pub(super) struct LocalLink<'a> {
 
 impl CheckTarget for LocalLink<'_> {
     /// A file is judged without a request.
-    fn question(&self) -> Result<ProbeRequest, Verdict> {
+    fn probe_request(&self) -> Result<ProbeRequest, Verdict> {
         Err(self.verdict())
     }
 
@@ -38,30 +38,25 @@ impl CheckTarget for LocalLink<'_> {
         Judgement { verdict: self.verdict(), comparison: None }
     }
 
-    fn kept_by(&self, _: &Capture) -> bool {
+    fn accepts(&self, _: &Capture) -> bool {
         false
     }
 
-    fn told(&self) -> Value {
+    fn expectation_json(&self) -> Value {
         json!({ "referrers": self.links.referrers(self.uses, None).pages })
     }
 
     fn referrers(&self, verdict: &Verdict) -> LinkReferrers {
-        let missing = match verdict {
-            Verdict::Broken(departures) => departures.iter().find_map(|departure| match departure {
-                Departure::Fragments { missing } => Some(missing.as_slice()),
-                _ => None,
-            }),
-            _ => None,
-        };
-        self.links.referrers(self.uses, missing)
+        self.links.referrers_for(self.uses, verdict)
     }
 }
 
 impl LocalLink<'_> {
     fn verdict(&self) -> Verdict {
-        if !self.path.exists() {
-            return Verdict::Broken(vec![Departure::NoFile]);
+        match self.path.try_exists() {
+            Ok(true) => {}
+            Ok(false) => return Verdict::Broken(vec![Departure::NoFile]),
+            Err(error) => return Verdict::Unreachable(format!("the file cannot be examined: {error}")),
         }
         if self.uses.fragments().next().is_none() {
             return Verdict::Ok;
@@ -78,8 +73,9 @@ impl LocalLink<'_> {
     }
 
     fn page(&self) -> Option<PathBuf> {
+        // Opening a pipe would wait for its writer.
         if !self.path.is_dir() {
-            return Some(self.path.to_owned());
+            return self.path.is_file().then(|| self.path.to_owned());
         }
         INDEX_NAMES.iter().map(|name| self.path.join(name)).find(|path| path.is_file())
     }

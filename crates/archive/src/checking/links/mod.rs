@@ -4,36 +4,36 @@
 //! | --- | --- |
 //! | `link_sources` | reads pages of an archive, files and text |
 //! | `link_collection` | the targets, without repetition, and the pages that link to them |
-//! | `link_target` | judges the response of a target, and its fragments |
+//! | `web_link` | judges the response of a target, and its fragments |
 //! | `local_link` | judges a link to a file |
 //!
 //! Links to other than web addresses and files, such as `mailto:`, are left out.
 
 mod link_collection;
 mod link_sources;
-mod link_target;
 mod local_link;
+mod web_link;
 
 pub use link_collection::LinkCollection;
 pub use link_sources::{LinkSourceError, LinkTextFormat};
-pub use link_target::{AcceptedStatuses, LinkRules};
+pub use web_link::{AcceptedStatuses, LinkRules};
 
 use crate::expectations::report::CheckedUrl;
 
 use super::CheckCase;
-use link_target::LinkTarget;
 use local_link::LocalLink;
+use web_link::WebLink;
 
 /// A case for every target that the rules do not exclude, by URL; files come last.
 pub(crate) fn link_cases<'a>(links: &'a LinkCollection, rules: &'a LinkRules) -> Vec<CheckCase<'a>> {
     let mut cases = Vec::new();
     for (url, uses) in links.targets().filter(|(url, _)| !rules.excludes(url)) {
-        let promise = Box::new(LinkTarget { url, uses, links, rules });
-        cases.push(CheckCase { promise, checked: CheckedUrl::new(url) });
+        let target = Box::new(WebLink { url, uses, links, rules });
+        cases.push(CheckCase { target, checked: CheckedUrl::new(url) });
     }
     for (path, uses) in links.files() {
-        let promise = Box::new(LocalLink { path, uses, links });
-        cases.push(CheckCase { promise, checked: CheckedUrl::new(&path.to_string_lossy()) });
+        let target = Box::new(LocalLink { path, uses, links });
+        cases.push(CheckCase { target, checked: CheckedUrl::new(&links.shown_path(path)) });
     }
     cases
 }

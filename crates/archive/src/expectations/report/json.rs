@@ -7,7 +7,7 @@ use varve_expect::{Redirect, UrlHealth};
 
 use crate::json_text::json_text;
 
-use super::{CheckedUrl, ContentComparison, VerdictCounts};
+use super::{ArchivedEvidence, CheckedUrl, ContentComparison, VerdictCounts};
 
 #[derive(Serialize)]
 struct CheckJsonLine<'a> {
@@ -21,22 +21,43 @@ struct CheckJsonLine<'a> {
     reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     warning: Option<&'a str>,
+    #[serde(flatten)]
+    redirects: RedirectsJson<'a>,
+    #[serde(flatten)]
+    referrers: ReferrersJson<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    comparison: Option<&'a str>,
+    #[serde(flatten)]
+    archived: ArchivedJson<'a>,
+}
+
+/// The redirects that were followed.
+#[derive(Serialize)]
+struct RedirectsJson<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     redirects: Vec<RedirectJson<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     final_url: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     final_status: Option<u16>,
+}
+
+/// The pages that link to the URL.
+#[derive(Serialize)]
+struct ReferrersJson<'a> {
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     referrers: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     referrer_count: Option<u64>,
+}
+
+/// What the archive has about the URL, without the fields that every line has.
+#[derive(Serialize)]
+struct ArchivedJson<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     check: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     health: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    comparison: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     last_good: Option<LastGood>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -86,30 +107,40 @@ pub(super) fn line(checked: &CheckedUrl) -> String {
         status: checked.status,
         expected,
         got,
-        since: checked.since.as_deref(),
-        capture: checked.capture.as_deref(),
+        since: checked.archived.since.as_deref(),
+        capture: checked.archived.capture.as_deref(),
         reason: checked.verdict.reason(),
         warning: checked.warning.as_deref(),
-        redirects: checked.redirects.locations.iter().map(redirect_json).collect(),
-        final_url: checked.redirects.final_url.as_deref(),
-        final_status: checked.redirects.final_status,
-        referrers: &checked.referrers.pages,
-        referrer_count: Some(checked.referrers.count).filter(|count| *count > 0),
-        check: checked.check.map(|check| check.to_string()),
-        health: checked.health.as_ref().map(UrlHealth::word),
+        redirects: RedirectsJson {
+            redirects: checked.redirects.locations.iter().map(redirect_json).collect(),
+            final_url: checked.redirects.final_url.as_deref(),
+            final_status: checked.redirects.final_status,
+        },
+        referrers: ReferrersJson {
+            referrers: &checked.referrers.pages,
+            referrer_count: Some(checked.referrers.count).filter(|count| *count > 0),
+        },
         comparison: checked.comparison.map(ContentComparison::word),
-        last_good: checked.last_good.as_ref().map(|good| LastGood {
+        archived: archived_json(&checked.archived),
+    })
+}
+
+fn archived_json(archived: &ArchivedEvidence) -> ArchivedJson<'_> {
+    ArchivedJson {
+        check: archived.check.map(|check| check.to_string()),
+        health: archived.health.as_ref().map(UrlHealth::word),
+        last_good: archived.last_good.as_ref().map(|good| LastGood {
             capture: good.capture.record.map(|record| record.to_string()),
             time: good.capture.time.to_string(),
             version: good.version().map(|version| version.to_string()),
             check: good.check.map(|check| check.to_string()),
         }),
-        flaky: match checked.health {
+        flaky: match archived.health {
             Some(UrlHealth::Flaky { failures, checks }) => Some(Flaky { failures, checks }),
             _ => None,
         },
-        difference: checked.difference.as_ref(),
-    })
+        difference: archived.difference.as_ref(),
+    }
 }
 
 fn redirect_json(step: &Redirect) -> RedirectJson<'_> {

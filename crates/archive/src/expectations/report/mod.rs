@@ -36,25 +36,32 @@ pub struct CheckedUrl {
     pub took: Option<Duration>,
     /// Why there was no usable response.
     pub trouble: Option<ProbeFailure>,
-    /// The date since which it fails, if earlier checks are known.
-    pub since: Option<String>,
-    /// The record of the response that is the evidence, if it was stored.
-    pub capture: Option<String>,
-    /// The check that contains the evidence.
-    pub check: Option<CheckId>,
     /// The file that contains the expectation.
     pub file: Option<PathBuf>,
     /// The line at which the record begins.
     pub line: Option<u64>,
     /// How the body compares with the one in the archive, if it was compared.
     pub comparison: Option<ContentComparison>,
+    /// What the archive has about it; empty without an archive.
+    pub archived: ArchivedEvidence,
+}
+
+/// What an archive has about a checked URL: the evidence of this check, and that of earlier ones.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ArchivedEvidence {
+    /// The record of the response that is the evidence, if it was stored.
+    pub capture: Option<String>,
+    /// The check that contains it.
+    pub check: Option<CheckId>,
     /// The health of the URL over several checks, if earlier ones are known.
     pub health: Option<UrlHealth>,
+    /// The date since which the URL fails, if earlier checks are known.
+    pub since: Option<String>,
     /// The last response that met the expectation, if this one does not.
     pub last_good: Option<Box<GoodCapture>>,
     /// The response that is the evidence of a failure.
     pub evidence: Option<Box<Capture>>,
-    /// How the two differ, as JSON, if requested.
+    /// How the last two differ, as JSON, if requested.
     pub difference: Option<serde_json::Value>,
 }
 
@@ -70,16 +77,10 @@ impl CheckedUrl {
             referrers: LinkReferrers::default(),
             took: None,
             trouble: None,
-            since: None,
-            capture: None,
-            check: None,
             file: None,
             line: None,
             comparison: None,
-            health: None,
-            last_good: None,
-            evidence: None,
-            difference: None,
+            archived: ArchivedEvidence::default(),
         }
     }
 }
@@ -176,13 +177,14 @@ impl CheckedUrl {
 
     /// The history of a failure in one line; `None` if no history is known.
     fn history(&self) -> Option<String> {
-        let since = self.since.as_ref().filter(|_| self.verdict.is_failure())?;
-        let kept = match self.check {
+        let since = self.archived.since.as_ref().filter(|_| self.verdict.is_failure())?;
+        let kept = match self.archived.check {
             Some(check) => format!(", this answer in check {}", short(check)),
             None => String::new(),
         };
-        let how = if matches!(self.health, Some(UrlHealth::Gone { .. })) { "gone" } else { "failing" };
-        Some(match &self.last_good {
+        let how =
+            if matches!(self.archived.health, Some(UrlHealth::Gone { .. })) { "gone" } else { "failing" };
+        Some(match &self.archived.last_good {
             Some(good) => {
                 // The start of the failure is known to the second, so this time is shown to the
                 // second as well.

@@ -43,10 +43,10 @@ fn report(format: ReportFormat) -> String {
     all[0].took = Some(Duration::from_micros(35_400));
     all[1].took = Some(Duration::from_millis(1250));
     all[2].took = Some(Duration::ZERO);
-    all[1].since = Some("2026-01-02T03:04:05Z".into());
-    all[1].capture = Some("c0ffee".into());
-    all[1].check = Some(CheckId::new(uuid::Uuid::from_bytes([0x44; 16])));
-    all[1].last_good = Some(Box::new(GoodCapture { capture: good(version(0x33)), check: None }));
+    all[1].archived.since = Some("2026-01-02T03:04:05Z".into());
+    all[1].archived.capture = Some("c0ffee".into());
+    all[1].archived.check = Some(CheckId::new(uuid::Uuid::from_bytes([0x44; 16])));
+    all[1].archived.last_good = Some(Box::new(GoodCapture { capture: good(version(0x33)), check: None }));
     let mut reporter = CheckReporter::new(format);
     let lines: String = all.iter().map(|checked| reporter.add(checked)).collect();
     lines + &reporter.close()
@@ -86,7 +86,7 @@ fn for_programs() {
     assert_eq!(lines[2]["got"], "timed out\n::error::no");
     assert_eq!(
         text.lines().last().unwrap(),
-        r#"{"summary":{"ok":1,"changed":1,"broken":0,"unreachable":1,"skipped":1}}"#
+        r#"{"summary":{"ok":1,"changed":1,"broken":0,"unreachable":1,"skipped":1,"warnings":0}}"#
     );
 }
 
@@ -97,8 +97,8 @@ fn a_gone_url_is_called_gone() {
         Verdict::of(vec![Departure::Status { expected: "HTTP 2xx", got: 410 }]),
         Some(410),
     );
-    checked.since = Some("2026-01-02T03:04:05Z".into());
-    checked.health = Some(UrlHealth::Gone { since: 0 });
+    checked.archived.since = Some("2026-01-02T03:04:05Z".into());
+    checked.archived.health = Some(UrlHealth::Gone { since: 0 });
     let text = CheckReporter::new(ReportFormat::Text).add(&checked);
     assert!(text.starts_with("broken "), "{text}");
     assert!(text.contains("gone since 2026-01-02T03:04:05Z, never seen good"), "{text}");

@@ -13,7 +13,7 @@ pub(super) fn line(checked: &CheckedUrl) -> String {
     if checked.comparison == Some(ContentComparison::Noise) {
         line.push_str(" (noise only)");
     }
-    if let Some(UrlHealth::Flaky { failures, checks }) = checked.health {
+    if let Some(UrlHealth::Flaky { failures, checks }) = checked.archived.health {
         line.push_str(&format!(" (flaky: {failures} of the last {checks} checks failed)"));
     }
     if let Some(warning) = &checked.warning {

@@ -95,15 +95,17 @@ pub fn search(
     let mut seen = HashSet::new();
     let (mut found, mut has_more) = (Vec::new(), false);
     for part in &candidates.parts {
-        let Some(page) = index.page_with(*part)? else { continue };
-        if !seen.insert(page.page.clone()) {
+        // The texts of a page may be long, so one page at a time is in memory.
+        let Some(identity) = index.page_of(*part)? else { continue };
+        if !seen.insert(identity.clone()) {
             continue;
         }
         if found.len() >= wanted {
             has_more = true;
             break;
         }
-        found.extend(search.hit(&page)?.map(|hit| (hit, page)));
+        let Some(page) = index.page(&identity)? else { continue };
+        found.extend(search.hit(&page)?.map(|hit| (hit, identity)));
     }
     found.sort_by(|(one, _), (other, _)| {
         other.score.total_cmp(&one.score).then_with(|| one.capture.url.cmp(&other.capture.url))
@@ -111,8 +113,10 @@ pub fn search(
     has_more |= found.len() > request.limit;
     found.truncate(request.limit);
     let mut hits = Vec::with_capacity(found.len());
-    for (mut hit, page) in found {
-        if request.scope == SearchScope::Ever {
+    for (mut hit, identity) in found {
+        if request.scope == SearchScope::Ever
+            && let Some(page) = index.page(&identity)?
+        {
             let texts = texts_of_records(&page.records).map_err(varve_repository::RepositoryError::from)?;
             let matching = search.matching(&page, &texts);
             hit.history = hit_history::of_page(history, request, &page.url, &matching)?;
@@ -172,7 +176,8 @@ impl Search<'_> {
             return Ok(None);
         }
         let Some(capture) = self.shown_capture(page, &matching)? else { return Ok(None) };
-        let key = PageTexts::key_of(&self.history.body_id(&capture)?);
+        let Ok(body) = self.history.body_id(&capture) else { return Ok(None) };
+        let key = PageTexts::key_of(&body);
         let Some((place, found)) = matching.get(&key) else { return Ok(None) };
         let Some(text) = texts[*place].text_of(key) else { return Ok(None) };
         let title = texts[*place].passages_of(text).find(|passage| passage.kind == PassageKind::Title);

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use varve_archive::ArchiveError;
 use varve_archive::history::HistoryReader;
-use varve_archive::verbs::check::{AcceptedStatuses, LinkCollection, LinkRules, LinkTextFormat};
+use varve_archive::verbs::check::{
+    AcceptedStatuses, LinkCollection, LinkRules, LinkSourceError, LinkTextFormat,
+};
 use varve_archive::verbs::purge::{AtSign, GroupPattern};
 
 use crate::network_args::absolute_path;
@@ -14,8 +16,11 @@ use crate::printer::{WARNING_STYLE, counted};
 use crate::verb::{Error, Session};
 use crate::{clock, duration};
 
-/// What is read from standard input at most.
+/// Maximum length of standard input.
 const MAX_INPUT_BYTES: u64 = 64 << 20;
+
+/// The name under which standard input is shown.
+const STDIN_NAME: &str = "standard input";
 
 /// Which links are checked.
 #[derive(clap::Args)]
@@ -103,7 +108,7 @@ impl LinkArgs {
         history: Option<&HistoryReader>,
         session: &mut Session,
     ) -> Result<LinkCollection, Error> {
-        let mut links = LinkCollection::default();
+        let mut links = LinkCollection::shown_from(absolute_path(Path::new("."))?);
         let SortedInputs { urls, files, has_stdin } = self.sorted();
         if let Some(history) = history.filter(|_| self.needs_archive()) {
             let found = links.add_archive(history, &urls)?;
@@ -121,6 +126,12 @@ impl LinkArgs {
         }
         let printer = &mut session.printer;
         printer.say(format_args!("links of {}", counted(links.pages_read(), "page")));
+        if links.unreadable() > 0 {
+            printer.warn(format_args!(
+                "{} cannot be read to the end, so some links are not checked; `varve audit` says more",
+                counted(links.unreadable(), "page")
+            ));
+        }
         if links.without_base() > 0 {
             printer.say(format_args!(
                 "{WARNING_STYLE}note:{WARNING_STYLE:#} {} not checked: `--base-url URL` says of which site they are",
@@ -151,11 +162,14 @@ impl LinkArgs {
 
     fn add_stdin(&self, links: &mut LinkCollection) -> Result<(), Error> {
         let mut text = Vec::new();
-        std::io::stdin().take(MAX_INPUT_BYTES).read_to_end(&mut text).map_err(Error::Input)?;
+        std::io::stdin().take(MAX_INPUT_BYTES + 1).read_to_end(&mut text).map_err(Error::Input)?;
+        if text.len() as u64 > MAX_INPUT_BYTES {
+            return Err(LinkSourceError::TooLong { path: "-".into() }.into());
+        }
         let format = LinkTextFormat::of_text(&text);
         match &self.base_url {
-            Some(base) => links.add_text(&text, format, "-", base)?,
-            None => links.add_text_without_base(&text, format, "-")?,
+            Some(base) => links.add_text(&text, format, STDIN_NAME, base)?,
+            None => links.add_text_without_base(&text, format, STDIN_NAME)?,
         }
         Ok(())
     }

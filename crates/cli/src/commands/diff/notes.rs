@@ -93,6 +93,9 @@ pub(super) fn amount(page: &PageComparison<'_>, all: bool) -> String {
     parts.extend(status_change(page).map(|(base, head)| format!("status {base} → {head}")));
     let Some(comparison) = page.comparison else { return not_compared(page).unwrap_or_default() };
     match (&comparison.body, comparison.lines_changed(all)) {
+        (BodyComparison::Binary(from, to), _) if comparison.is_one_sided => {
+            parts.push(format!("{} bytes", from.length.max(to.length)));
+        }
         (BodyComparison::Binary(from, to), _) => parts.push(format!("{} → {} bytes", from.length, to.length)),
         (_, Some((added, removed))) if added + removed > 0 => {
             parts.push(format!("{GOOD_STYLE}+{added}{GOOD_STYLE:#} {BAD_STYLE}-{removed}{BAD_STYLE:#}"));

@@ -53,6 +53,10 @@ impl PlanShowArgs {
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  varve plan check")]
 pub(super) struct PlanCheckArgs {
+    /// Accept roots at private addresses, as `varve capture --allow-private` does
+    #[arg(long)]
+    allow_private: bool,
+
     /// Print one JSON object per line
     #[arg(long)]
     json: bool,
@@ -66,12 +70,14 @@ impl PlanCheckArgs {
         if plan.roots.is_empty() {
             problems.push("there is no root: `varve capture` has nothing to begin with".to_owned());
         }
-        problems.extend(private_roots(&layout, &plan)?.iter().map(|PrivateRoot { root, kind }| {
-            format!(
-                "the root `{}` has {kind}: `varve capture` needs `--allow-private`, or `allow_private` in `varve.toml`",
-                root.name
-            )
-        }));
+        if !self.allow_private {
+            problems.extend(private_roots(&layout, &plan)?.iter().map(|PrivateRoot { root, kind }| {
+                format!(
+                    "the root `{}` has {kind}: `varve capture` needs `--allow-private`, or `allow_private` in `varve.toml`",
+                    root.name
+                )
+            }));
+        }
         let printer = &mut session.printer;
         for problem in &problems {
             match self.json {

@@ -127,3 +127,33 @@ fn a_line_that_is_no_cookie_is_named_and_not_shown() {
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
     assert!(stderr(&output).contains("missing.txt"), "{}", stderr(&output));
 }
+
+/// Many sites ask for a page again after they have set a cookie, at once or after a detour.
+#[test]
+fn a_page_that_redirects_to_itself_with_a_cookie_is_requested_again() {
+    let gate = |to: &'static str| {
+        move |request: &Request| match cookies_of(request).contains(&"seen=1") {
+            true => Answer::html(format!("inside of {to}")),
+            false => Answer::redirect(302, to).header("Set-Cookie", "seen=1"),
+        }
+    };
+    let links = ["/self/page", "/detour/page", "/endless/page"].map(|path| format!("<a href={path}>x</a>"));
+    let site = Site::new()
+        .page("/", Answer::html(links.concat()))
+        .computed("/self/page", gate("/self/page"))
+        .computed("/detour/page", gate("/detour/check"))
+        .page("/detour/check", Answer::redirect(302, "/detour/page"))
+        .page("/endless/page", Answer::redirect(302, "/endless/page").header("Set-Cookie", "endless=1"));
+    let (scene, web) = (Scene::new(&[]), Web::serve(site));
+    let words = ["capture", &web.url("/"), "--depth", "1"];
+    let output = scene.run(&[&words, &QUICK[..]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    for (path, inside) in [("/self/page", "/self/page"), ("/detour/page", "/detour/check")] {
+        assert_eq!(web.count(path), 2, "{path}");
+        assert_eq!(scene.data(&["cat", &web.url(path)]), format!("inside of {inside}").as_bytes());
+    }
+    assert_eq!(web.count("/detour/check"), 1);
+    // A site that never stops asking.
+    assert_eq!(web.count("/endless/page"), 3);
+    assert!(stderr(&output).contains("redirects:loop"), "{}", stderr(&output));
+}

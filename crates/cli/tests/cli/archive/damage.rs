@@ -282,7 +282,7 @@ fn entries_that_are_lost_from_the_appendix_are_found_in_the_silos() {
         assert_eq!(output.status.code(), Some(0), "{damage}: {}", said(&output));
         assert_eq!(output.stdout, b"two");
         assert_eq!(stderr(&output).matches(FALLBACK_WORDS).count(), 1, "{damage}: {}", stderr(&output));
-        // An id that is nowhere is told as such.
+        // An id that is nowhere is reported as unknown.
         let absent = scene.run(&["get", &"0".repeat(64)]);
         assert_eq!(absent.status.code(), Some(2));
         assert!(stderr(&absent).contains("nothing in this archive has the id"), "{}", stderr(&absent));

@@ -13,6 +13,7 @@ mod full_disk;
 mod kill;
 mod losing;
 mod oracles;
+mod outages;
 mod processes;
 mod progress;
 mod pywb;

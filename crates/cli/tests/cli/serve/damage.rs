@@ -71,3 +71,22 @@ fn a_catalog_that_is_damaged_while_it_is_served_is_answered_with_the_remedy() {
         }
     }
 }
+
+/// SQLite maps that file. An access beyond its end would kill the process without a message.
+#[cfg(target_os = "linux")]
+#[test]
+fn shared_memory_that_is_cut_while_it_is_served_ends_the_server_with_an_error() {
+    use std::io::Write;
+    let (place, mut served) =
+        serving(true, &[page("http://e.org/1", "2026-01-01T00:00:00Z", "<p>page 1</p>")]);
+    assert_eq!(served.get("/web/2999id_/http://e.org/1").status, 200);
+    let memory = place.path("museum/catalog.db-shm");
+    std::fs::OpenOptions::new().write(true).open(&memory).unwrap().set_len(0).unwrap();
+    let mut connection = std::net::TcpStream::connect(&served.replay).unwrap();
+    let request = format!("GET /web/2999id_/http://e.org/1 HTTP/1.1\r\nHost: {}\r\n\r\n", served.replay);
+    connection.write_all(request.as_bytes()).unwrap();
+    assert_eq!(served.wait(), Some(2));
+    // Another server works.
+    let served = super::Served::start(&place.path("museum"));
+    assert_eq!(served.get("/web/2999id_/http://e.org/1").text(), "<p>page 1</p>");
+}

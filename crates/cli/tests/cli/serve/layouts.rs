@@ -179,7 +179,7 @@ fn the_newest_revision_is_served_even_if_it_failed_unless_a_good_one_is_wanted()
     assert!(reply.text().contains("good"), "{reply:?}");
 }
 
-/// As in Crystal, a page links to the default revision of each page, of whatever time.
+/// As in Crystal, a page links to the default revision of each page, of any time.
 #[test]
 fn links_of_a_project_lead_to_default_revisions_unless_a_time_was_chosen() {
     let folder = tempfile::tempdir().unwrap();

@@ -127,20 +127,6 @@ impl<'a> Reference<'a> {
         }
     }
 
-    /// The path as [`Display`](fmt::Display) writes it; empty for an opaque URL.
-    pub fn escaped_path(&self) -> Cow<'a, str> {
-        match self.body {
-            ReferenceBody::Opaque(_) => Cow::Borrowed(""),
-            ReferenceBody::Path { path, .. } if path.text == ESCAPED_ASTERISK => Cow::Borrowed("*"),
-            ReferenceBody::Path { path, .. } if path.as_read => Cow::Borrowed(path.text),
-            ReferenceBody::Path { path, .. } => {
-                let mut written = String::with_capacity(path.text.len() + 16);
-                rewrite(path.text, &PATH_BYTES, &mut written);
-                Cow::Owned(written)
-            }
-        }
-    }
-
     /// Everything after the first question mark, verbatim, if there is one.
     pub fn raw_query(&self) -> Option<&'a str> {
         self.query
@@ -149,11 +135,6 @@ impl<'a> Reference<'a> {
     /// The parameters of the query.
     pub fn query(&self) -> UrlQuery<'a> {
         UrlQuery::parse(self.query.unwrap_or(""))
-    }
-
-    /// The fragment as it was written, without its `#`; empty if there is none.
-    pub fn raw_fragment(&self) -> &'a str {
-        self.fragment.text
     }
 
     /// The same reference without its fragment.
@@ -345,8 +326,7 @@ mod tests {
         assert_eq!(&*reference.hostname(), b"::1");
         assert_eq!(reference.port(), Some("8443"));
         assert_eq!(&*reference.path(), b"/a b");
-        assert_eq!(reference.escaped_path(), "/a%20b");
-        assert_eq!((reference.raw_query(), reference.raw_fragment()), (Some("q"), "f"));
+        assert_eq!(reference.raw_query(), Some("q"));
         assert!(reference.has_host());
     }
 

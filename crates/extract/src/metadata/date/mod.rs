@@ -2,7 +2,7 @@
 //!
 //! Sources in order of trust: linked data and microdata, publication dates in `meta`, the path of
 //! the URL, elements that are marked as dates, and dates in the text beside the title. A date of
-//! modification is never taken, nor one outside of the bounds. A page that names no date has none:
+//! modification is taken only of an article that names no other, and one outside of the bounds never. A page that names no date has none:
 //! neither the clock nor `Last-Modified` is asked.
 
 mod in_url;
@@ -42,6 +42,8 @@ pub enum DateConfidence {
     Marked,
     /// In the text beside the title.
     Text,
+    /// The article names the day of its last modification alone.
+    Modified,
 }
 
 /// The days that a date of publication may have.
@@ -98,6 +100,7 @@ pub(super) fn publication_date(
         .or_else(|| in_url(input, context).map(found(DateConfidence::Url)))
         .or_else(|| visible::beside_title(facts, layout, is_thread(input.requested_url, items), context))
         .or_else(|| declared(facts, &GENERIC_METAS, context).map(found(DateConfidence::Declared)))
+        .or_else(|| modified(input, items, context).map(found(DateConfidence::Modified)))
 }
 
 fn in_url(input: &MetadataInput<'_>, context: DateContext) -> Option<NaiveDate> {
@@ -161,6 +164,13 @@ const GENERIC_METAS: [&str; 6] =
 
 fn declared(facts: &PageFacts<'_>, names: &[&str], context: DateContext) -> Option<NaiveDate> {
     names.iter().find_map(|name| facts.meta_contents(name).find_map(|value| context.machine(value)))
+}
+
+/// The day of the last modification, of a page that linked data declares to be an article. Other
+/// pages are modified with every build of their site.
+fn modified(input: &MetadataInput<'_>, items: &LinkedItems<'_>, context: DateContext) -> Option<NaiveDate> {
+    let (_, item) = items.main(input.requested_url).filter(|(kind, _)| *kind == ItemKind::Article)?;
+    context.machine(items.text(item, &["dateModified"])?)
 }
 
 /// English is written with the month first where the United States are not excluded.

@@ -15,6 +15,9 @@ const MAX_DATE_LINE_BYTES: usize = 160;
 /// Maximum length of the text between the title and its date.
 const MAX_TITLE_DISTANCE_BYTES: usize = 1500;
 
+/// Maximum number of nodes between the title and its date.
+const MAX_TITLE_DISTANCE_NODES: usize = 4096;
+
 /// Maximum length of the text between a date and the title behind it.
 const MAX_DISTANCE_BEFORE_BYTES: usize = 300;
 
@@ -134,10 +137,11 @@ impl DateSearch<'_> {
         let Some(title) = self.layout.title() else { return true };
         let (start, end) = (title.min(node), title.max(node));
         let mut length = 0;
-        (start..end).all(|place| {
-            length += shown_text(self.facts.tree, place).map_or(0, str::len);
-            length <= MAX_TITLE_DISTANCE_BYTES
-        })
+        end - start <= MAX_TITLE_DISTANCE_NODES
+            && (start..end).all(|place| {
+                length += shown_text(self.facts.tree, place).map_or(0, str::len);
+                length <= MAX_TITLE_DISTANCE_BYTES
+            })
     }
 }
 

@@ -88,6 +88,8 @@ enum TokenKind {
     Month(u32),
     /// A word that stands between the parts of a date, or marks a part: "of", "de", "年".
     Joint,
+    /// A word before the number of a month: "tháng".
+    MonthMark,
     /// An ordinal ending: "st", "er", "º".
     Ordinal,
     /// Another word.
@@ -153,8 +155,10 @@ fn kind_of(piece: &str, first: char) -> TokenKind {
         return if first == 'º' || first == 'ª' { TokenKind::Ordinal } else { TokenKind::Mark(first) };
     }
     let is = |words: &[&str]| words.iter().any(|word| piece.eq_ignore_ascii_case(word));
-    if is(&["of", "de", "del", "d", "al", "tháng", "năm", "den", "the"]) || is_date_ideograph(first) {
+    if is(&["of", "de", "del", "d", "al", "năm", "den", "the"]) || is_date_ideograph(first) {
         TokenKind::Joint
+    } else if is(&["tháng"]) {
+        TokenKind::MonthMark
     } else if is(&["st", "nd", "rd", "th", "er", "ère", "e", "ой", "го", "º", "ª"]) {
         TokenKind::Ordinal
     } else {
@@ -313,7 +317,7 @@ fn year_and_month_name(tokens: &[Token]) -> Option<(NaiveDate, usize)> {
 fn vietnamese(tokens: &[Token]) -> Option<(NaiveDate, usize)> {
     let mut cursor = TokenCursor::of(tokens);
     let day = cursor.number(1..=2)?;
-    let is_named = cursor.kind() == Some(TokenKind::Joint);
+    let is_named = cursor.kind() == Some(TokenKind::MonthMark);
     cursor.next += 1;
     let month = cursor.number(1..=2).filter(|_| is_named)?;
     cursor.skip(1, is_between);

@@ -122,8 +122,16 @@ pub(crate) fn histories(forgetting: bool) -> impl Strategy<Value = Vec<Vec<Histo
     prop::collection::vec(prop::collection::vec(step(forgetting), 1..8), 1..8)
 }
 
-fn step(forgetting: bool) -> impl Strategy<Value = HistoryStep> {
-    let forgets = u32::from(forgetting);
+fn step(forgetting: bool) -> BoxedStrategy<HistoryStep> {
+    if forgetting {
+        prop_oneof![35 => lasting_step(), 3 => forgetting_step()].boxed()
+    } else {
+        lasting_step().boxed()
+    }
+}
+
+/// A step that adds or changes rows.
+fn lasting_step() -> impl Strategy<Value = HistoryStep> {
     prop_oneof![
         12 => prop_oneof![
             4 => (0..6u8, 0..8u8, 0..3u8, prop::option::weighted(0.5, 0..3u8))
@@ -142,9 +150,15 @@ fn step(forgetting: bool) -> impl Strategy<Value = HistoryStep> {
             .prop_map(|(which, time, broken)| HistoryStep::Check { which, time, broken }),
         1 => (0..4u8, 0..6u8, 0..4u8, 0..3u8)
             .prop_map(|(check, url, time, verdict)| HistoryStep::Verdict { check, url, time, verdict }),
-        forgets => (0..6u8).prop_map(HistoryStep::ForgetVersion),
-        forgets => (0..4u8).prop_map(HistoryStep::ForgetDiffs),
-        forgets => (0..3u8).prop_map(HistoryStep::ForgetRun),
+    ]
+}
+
+/// A step that removes rows.
+fn forgetting_step() -> impl Strategy<Value = HistoryStep> {
+    prop_oneof![
+        (0..6u8).prop_map(HistoryStep::ForgetVersion),
+        (0..4u8).prop_map(HistoryStep::ForgetDiffs),
+        (0..3u8).prop_map(HistoryStep::ForgetRun),
     ]
 }
 

@@ -39,6 +39,7 @@ use varve_repository::history::ArchiveHistoryWriter;
 use varve_repository::history::write_version;
 use varve_repository::page_path::page_path;
 use varve_repository::rows::row_of_receipt;
+use varve_repository::search::index_new_versions;
 
 /// Number of captures per sync and transaction.
 const ROWS_PER_BATCH: usize = 1000;
@@ -307,7 +308,7 @@ impl ProjectImport<'_> {
         };
         let version = write_version(&self.history.into(), &manifest)?;
         self.history.move_head(parent, version)?;
-        self.history.update_search_index();
+        index_new_versions(self.history);
         Ok(version)
     }
 }

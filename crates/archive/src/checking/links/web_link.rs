@@ -51,16 +51,16 @@ impl LinkRules {
     }
 }
 
-/// The target of links.
-pub(super) struct LinkTarget<'a> {
+/// The URL that links lead to.
+pub(super) struct WebLink<'a> {
     pub(super) url: &'a str,
     pub(super) uses: &'a LinkUses,
     pub(super) links: &'a LinkCollection,
     pub(super) rules: &'a LinkRules,
 }
 
-impl CheckTarget for LinkTarget<'_> {
-    fn question(&self) -> Result<ProbeRequest, Verdict> {
+impl CheckTarget for WebLink<'_> {
+    fn probe_request(&self) -> Result<ProbeRequest, Verdict> {
         let names_elements = self.uses.fragments().next().is_some();
         let max_bytes = Some(if names_elements { MAX_PAGE_BYTES } else { MAX_BRIEF_BYTES });
         let url = self.url.to_owned();
@@ -86,25 +86,18 @@ impl CheckTarget for LinkTarget<'_> {
         Judgement { verdict, comparison: None }
     }
 
-    fn kept_by(&self, capture: &Capture) -> bool {
+    fn accepts(&self, capture: &Capture) -> bool {
         capture.is_good()
     }
 
-    fn told(&self) -> Value {
+    fn expectation_json(&self) -> Value {
         let LinkReferrers { pages, count } = self.links.referrers(self.uses, None);
         let fragments: Vec<&str> = self.uses.fragments().collect();
         json!({ "referrers": pages, "referrer_count": count, "fragments": fragments })
     }
 
     fn referrers(&self, verdict: &Verdict) -> LinkReferrers {
-        let missing = match verdict {
-            Verdict::Broken(departures) => departures.iter().find_map(|departure| match departure {
-                Departure::Fragments { missing } => Some(missing.as_slice()),
-                _ => None,
-            }),
-            _ => None,
-        };
-        self.links.referrers(self.uses, missing)
+        self.links.referrers_for(self.uses, verdict)
     }
 
     fn is_met_by(&self, expectation: &Value) -> bool {
@@ -113,7 +106,7 @@ impl CheckTarget for LinkTarget<'_> {
     }
 }
 
-impl LinkTarget<'_> {
+impl WebLink<'_> {
     /// Whether a page has the elements that links name. A body that is no HTML or was cut is not
     /// judged.
     fn judge_elements(&self, exchange: Option<&Exchange>) -> Verdict {

@@ -60,7 +60,7 @@ impl CheckFinding {
     fn of(case: &CheckCase<'_>, answer: ProbeResponse, follow: bool) -> Self {
         let Judgement { verdict, comparison } = match (&answer.unasked, &answer.redirect_end) {
             (Some(why), None) => Judgement { verdict: Verdict::Skipped(why.clone()), comparison: None },
-            _ => case.promise.judge(&answer),
+            _ => case.target.judge(&answer),
         };
         let (verdict, warning) = with_redirect_end(verdict, &answer, follow);
         let redirects = FollowedRedirects::of(answer.redirect_end.as_deref().unwrap_or(&answer.observed));
@@ -76,7 +76,7 @@ impl CheckFinding {
     /// The result as it is reported.
     pub(crate) fn reported(self, case: &CheckCase<'_>) -> CheckedUrl {
         let Self { verdict, warning, comparison, status, redirects, took, trouble, .. } = self;
-        let referrers = case.promise.referrers(&verdict);
+        let referrers = case.target.referrers(&verdict);
         let known = case.checked.clone();
         CheckedUrl { verdict, warning, comparison, status, redirects, referrers, took, trouble, ..known }
     }
@@ -166,7 +166,7 @@ pub(crate) fn ask_all<E>(
     };
     let mut waiting: Vec<(usize, ProbeRequest)> = Vec::new();
     for (number, case) in cases.iter().enumerate() {
-        match case.promise.question() {
+        match case.target.probe_request() {
             Ok(question) => waiting.push((number, question)),
             Err(verdict) => settle(number, CheckFinding::without_answer(verdict))?,
         }

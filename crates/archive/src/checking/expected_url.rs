@@ -20,7 +20,7 @@ struct ExpectedUrl {
 }
 
 impl CheckTarget for ExpectedUrl {
-    fn question(&self) -> Result<ProbeRequest, Verdict> {
+    fn probe_request(&self) -> Result<ProbeRequest, Verdict> {
         // A skipped record is judged without a request.
         let without_answer = judge(&self.expectation, &Observed::default());
         if matches!(without_answer, Verdict::Skipped(_)) {
@@ -37,11 +37,11 @@ impl CheckTarget for ExpectedUrl {
         Judgement { verdict: judge(&self.expectation, &answer.observed), comparison: None }
     }
 
-    fn kept_by(&self, capture: &Capture) -> bool {
+    fn accepts(&self, capture: &Capture) -> bool {
         !capture.truncated && judge(&self.expectation, &observed_of(capture)) == Verdict::Ok
     }
 
-    fn told(&self) -> Value {
+    fn expectation_json(&self) -> Value {
         let Expectation { path, media_type, length, sha256, categories, .. } = &self.expectation;
         let mut told = json!({ "path": path });
         if let Some(media_type) = media_type {
@@ -98,8 +98,8 @@ fn cases(loaded: &Loaded, request: &Request) -> Vec<CheckCase<'static>> {
         for host in &hosts {
             let url = loaded.file.url_at(host, record);
             let checked = CheckedUrl { file: Some(loaded.path.clone()), line, ..CheckedUrl::new(&url) };
-            let promise = Box::new(ExpectedUrl { expectation: record.clone(), url });
-            cases.push(CheckCase { promise, checked });
+            let target = Box::new(ExpectedUrl { expectation: record.clone(), url });
+            cases.push(CheckCase { target, checked });
         }
     }
     cases

@@ -43,14 +43,14 @@ pub(crate) fn archived_cases<'a>(
         let Some(capture) = page.into_shown().or(evidence).filter(|capture| takes(capture)) else { continue };
         let capture = with_full_response(history, capture)?;
         let checked = CheckedUrl::new(&capture.url);
-        let promise = Box::new(ArchivedPage { history, capture });
-        cases.push(CheckCase { promise, checked });
+        let target = Box::new(ArchivedPage { history, capture });
+        cases.push(CheckCase { target, checked });
     }
     Ok(cases)
 }
 
 impl CheckTarget for ArchivedPage<'_> {
-    fn question(&self) -> Result<ProbeRequest, Verdict> {
+    fn probe_request(&self) -> Result<ProbeRequest, Verdict> {
         let url = &self.capture.url;
         if !url.starts_with("http://") && !url.starts_with("https://") {
             return Err(Verdict::Skipped("not an address of the web".to_owned()));
@@ -85,11 +85,11 @@ impl CheckTarget for ArchivedPage<'_> {
         self.judge_content(observed, answer.judged_exchange())
     }
 
-    fn kept_by(&self, capture: &Capture) -> bool {
+    fn accepts(&self, capture: &Capture) -> bool {
         capture.id == self.capture.id
     }
 
-    fn told(&self) -> Value {
+    fn expectation_json(&self) -> Value {
         json!({
             "capture": self.capture.id.to_string(),
             "status": self.capture.status,
