@@ -14,8 +14,8 @@ use crate::response::{self, ResponseHeaders};
 const RETRY_AFTER_SECONDS: &str = "10";
 
 /// The answer to what would write, or fetch, where nothing may be written.
-const READ_ONLY_MESSAGE: &str = "This server only reads: it was started with `--readonly`, or it can be \
-                                 reached from other machines and has no signing key";
+const READ_ONLY_MESSAGE: &str = "This server only reads: `--readonly` was given, index and catalog are not those of \
+                                 the archive, or other machines can connect and there is no signing key";
 
 /// Why a request of the API is not answered.
 #[derive(Debug)]
