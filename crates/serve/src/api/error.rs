@@ -50,12 +50,9 @@ impl ApiError {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "Too many requests are waiting; try again later")
     }
 
-    /// What is served is no archive, so nothing can be extracted.
+    /// The server was started on another layout than an archive, so nothing can be extracted.
     pub(crate) fn no_service() -> Self {
-        Self::new(
-            StatusCode::NOT_IMPLEMENTED,
-            "Only an archive of varve extracts pages; `varve convert` makes one",
-        )
+        Self::new(StatusCode::NOT_IMPLEMENTED, "Only an archive of varve extracts pages")
     }
 
     /// A feed could not be read. Clients of scrape expect no page object here.
