@@ -54,12 +54,9 @@ fn a_feed_is_answered_with_the_pages_of_its_items() {
             "<?xml version=\"1.0\"?><rss version=\"2.0\"><channel><title>f</title>{items}</channel></rss>"
         )
     };
-    let feed = {
-        let rss = rss.clone();
-        move |request: &varve_testkit::web::Request| {
-            let urls = [request.url("/2"), request.url("/4")];
-            Answer::of("application/rss+xml", rss(&urls))
-        }
+    let feed = move |request: &varve_testkit::web::Request| {
+        let urls = [request.url("/2"), request.url("/4")];
+        Answer::of("application/rss+xml", rss(&urls))
     };
     let site = site()
         .computed("/feed", feed)
