@@ -34,8 +34,9 @@ impl Served {
     /// The same, with more arguments.
     pub(super) fn start_with(root: &Path, words: &[&str]) -> Self {
         let mut child = varve()
-            .args(["-C", root.to_str().unwrap(), "-q", "serve", "--listen", "127.0.0.1:0"])
-            .args(["--replay-listen", "127.0.0.1:0", "--json"])
+            .args(["-C", root.to_str().unwrap(), "-q", "serve", "--json"])
+            .args(["--replay-listen", "127.0.0.1:0"])
+            .args(["--listen", "127.0.0.1:0"].iter().filter(|_| !words.contains(&"--listen")))
             .args(words)
             .stdout(Stdio::piped())
             .stdin(Stdio::null())
