@@ -29,9 +29,10 @@ const DEFAULT_HIT_LIMIT: usize = 20;
 ///
 /// The best hits come first: rare words, titles and headings count most.
 ///
-/// The index is `search.db` in the archive. Every new version is added to it; it may be deleted at any
-/// time, and the next search or `varve rebuild` makes it again. Where it cannot be written, and for
-/// Moku sites and Crystal projects, a temporary one is built for each search.
+/// The index is `search.db` in the archive. A capture adds its version to it, and a search those of
+/// commits, so the first search after a large commit takes longer. It may be deleted at any time, and
+/// the next search or `varve rebuild` makes it again. Where it cannot be written, and for Moku sites
+/// and Crystal projects, a temporary one is built for each search.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -1,6 +1,7 @@
 //! What is in a block: text with single spaces, links, emphasis, code, images and line breaks.
 
 use super::events::{EventWriter, Structure};
+use super::is_permalink_sign;
 use pulldown_cmark::{CowStr, Event, LinkType, Tag, TagEnd};
 use varve_core::url::resolve::Base;
 use varve_page::dom::HtmlTree;
@@ -51,7 +52,7 @@ impl<'a> EventWriter<'a> {
     /// Takes a text node, if it is in a chosen block.
     pub(super) fn text(&mut self, place: usize, text: &'a str) {
         let in_chosen = self.blocks.get(self.next).is_some_and(|block| block.nodes.0 <= place);
-        if !in_chosen {
+        if !in_chosen || is_permalink_sign(text) {
             return;
         }
         if self.structures.iter().any(|open| open.structure == Structure::Code) {

@@ -9,12 +9,23 @@ mod inline;
 mod tables;
 
 use crate::content::MainContent;
+use crate::content::blocks::TextBlock;
 use pulldown_cmark::Options;
+
+/// The signs that documents show as a link beside a heading, to the heading itself.
+const PERMALINK_SIGNS: [char; 2] = ['¶', '🔗'];
 
 /// The text of the content: the text of each block on its own line.
 pub(crate) fn text(content: &MainContent<'_>) -> String {
-    let texts: Vec<&str> = content.blocks.iter().map(|block| block.text.as_str()).collect();
+    let text = |block: &'_ TextBlock| block.text.trim_end_matches(PERMALINK_SIGNS).trim_end().to_owned();
+    let texts: Vec<String> = content.blocks.iter().map(text).filter(|text| !text.is_empty()).collect();
     texts.join("\n")
+}
+
+/// Whether a text is nothing but the sign of a link to its heading.
+fn is_permalink_sign(text: &str) -> bool {
+    let text = text.trim();
+    !text.is_empty() && text.trim_matches(PERMALINK_SIGNS).is_empty()
 }
 
 /// The content as HTML.

@@ -135,3 +135,12 @@ proptest! {
         prop_assert!(document::markdown(&content, "https://a.example/").is_some());
     }
 }
+
+#[test]
+fn the_sign_of_a_link_to_a_heading_is_no_content() {
+    let html = "<h2>Basic Usage<a class=headerlink href='#usage' title='Permalink'>¶</a></h2><p>Text ends in 5 ¶.</p>";
+    let tree = HtmlTree::parse(html);
+    assert_eq!(document::text(&all_of(&tree)), "Basic Usage\nText ends in 5 ¶.");
+    assert_eq!(markdown(html), "## Basic Usage\n\nText ends in 5 ¶.");
+    assert!(!clean(html).contains("#usage"), "{}", clean(html));
+}

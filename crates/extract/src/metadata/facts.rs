@@ -170,9 +170,11 @@ impl<'t> PageFacts<'t> {
         }
         for names in ["class", "id", "data-testid"].into_iter().filter_map(|name| node.attribute(name)) {
             let names = &names[..names.floor_char_boundary(MAX_FIELD_BYTES.min(names.len()))];
-            if author.find_iter(names).any(|found| !is_authorising(&names[found.end()..]))
-                && self.author_marks.last() != Some(&place)
-            {
+            let is_mark = |found: aho_corasick::Match| {
+                // `csv.writer` is the id of a function in a manual.
+                !names[..found.start()].ends_with('.') && !is_authorising(&names[found.end()..])
+            };
+            if author.find_iter(names).any(is_mark) && self.author_marks.last() != Some(&place) {
                 push(&mut self.author_marks, place);
             }
             if date.is_match(names) && self.date_marks.last() != Some(&place) {

@@ -157,6 +157,13 @@ fn sources_of_authors_in_order_of_trust() {
 }
 
 #[test]
+fn a_function_of_a_manual_is_no_author() {
+    let manual =
+        "<h1>csv</h1><dl><dt id=csv.writer><code>csv.writer</code>(file)</dt><dd>A writer.</dd></dl>";
+    assert_eq!(authors(manual), Vec::<String>::new());
+}
+
+#[test]
 fn names_are_cleaned() {
     let cleaned = |name: &str| authors(&format!("<meta name=author content=\"{name}\">"));
     for (given, expected) in [
