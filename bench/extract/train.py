@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Trains the model that chooses main content, and says how well it does on pages it has not seen.
 
-    train.py FEATURES FOLDER [--out MODEL] [--folds 5]
+    train.py FEATURES FOLDER [--out MODEL] [--folds N]
 
 FEATURES is the output of `varve-bench-extract features FOLDER`. Without --out nothing is written.
-The score is that of cross-validation: the pages are divided by site, so that no page is judged by a
+Without --folds nothing is scored. The score is that of cross-validation: the pages are divided by site, so that no page is judged by a
 model that has seen another page of its site. The model that is written is trained on all pages.
 """
 import argparse, collections, hashlib, json, os, re, sys
@@ -171,7 +171,7 @@ def main():
     parser.add_argument("features")
     parser.add_argument("folder")
     parser.add_argument("--out")
-    parser.add_argument("--folds", type=int, default=5)
+    parser.add_argument("--folds", type=int, default=0)
     arguments = parser.parse_args()
     names, pages = read(arguments.features, arguments.folder)
     if arguments.folds:

@@ -3,6 +3,7 @@
 //!     varve-bench-extract features FOLDER > FILE    blocks with features, for `train.py`
 //!     varve-bench-extract extract FOLDER > FILE     a page object for each page, one on a line
 //!     varve-bench-extract parse FOLDER              html5ever alone: the floor of the time
+//!     varve-bench-extract load FOLDER               reading the files: to be subtracted from all
 //!
 //! FOLDER has `html/ID.html.gz` and `ground-truth/ID.json`.
 
@@ -25,6 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             "features" => write_features(&page, &mut out)?,
             "extract" => write_page(&page, &mut out)?,
             "parse" => parse(&page),
+            "load" => {}
             other => return Err(format!("unknown command: {other}").into()),
         }
     }

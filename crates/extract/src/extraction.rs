@@ -141,7 +141,8 @@ fn extract_html(input: &PageInput<'_>, options: &ExtractOptions) -> Extraction {
     let content = content::choose(&tree, input.requested_url, options.limits);
     add_content(&mut page, &content, input.requested_url, options);
     let is_empty = content.blocks.is_empty().then_some(ExtractError::NoText);
-    let too_many = content.is_cut.then_some(ExtractError::TooManyBlocks { limit: content::blocks::MAX_BLOCKS });
+    let too_many =
+        content.is_cut.then_some(ExtractError::TooManyBlocks { limit: content::blocks::MAX_BLOCKS });
     finish(page, cut.or(too_many).or(is_empty))
 }
 

@@ -8,7 +8,7 @@
 //! | --- | --- |
 //! | `page_error`, `service_options`, `url_request` | values: why a page has no extraction, the options of a service, and the URL of a request |
 //! | `live_page`, `host_turns` | a page of the live web: redirects, settings of domains, one request at a time per host |
-//! | `save_page` | what is stored: exchanges, their version, the extraction |
+//! | `save_page` | stores exchanges, their version, the extraction |
 //! | `read_page` | from a response to a page object, or to the links of a feed |
 //! | `unsaved_pages` | pages that are read without an archive |
 //! | `past_pages` | extractions of earlier captures, which are not saved |

@@ -133,16 +133,16 @@ impl PageError {
         }
     }
 
-    /// The page object for this error in a list, which has an answer for every URL.
-    pub fn into_page(self, original_url: &str) -> ExtractedPage {
-        let error = Some(message(&self));
-        let original_url = Some(original_url.to_owned());
-        match self {
-            Self::TargetStatus { page, .. }
-            | Self::ContentType { page, .. }
-            | Self::Extraction { page, .. } => ExtractedPage { original_url, ..*page },
-            _ => ExtractedPage { error, original_url, ..ExtractedPage::default() },
-        }
+    /// The page object for this error in a list, which has an answer for every URL. `original_url` is
+    /// empty if it is not known.
+    pub fn into_page(mut self, original_url: &str) -> ExtractedPage {
+        let partial = self.page_mut().map(std::mem::take);
+        let page = partial.unwrap_or_else(|| {
+            let error = Some(message(&self));
+            ExtractedPage { error, ..ExtractedPage::default() }
+        });
+        let given = Some(original_url.to_owned()).filter(|url| !url.is_empty());
+        ExtractedPage { original_url: given.or(page.original_url), ..page }
     }
 }
 

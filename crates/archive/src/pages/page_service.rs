@@ -280,7 +280,7 @@ impl PageService {
         Ok(requests.iter().zip(live).zip(read).map(answer).collect())
     }
 
-    /// What is extracted to be saved: the text, and no other form of the content.
+    /// The options of an extraction to be saved: its text, and no other form of the content.
     fn saved_content(&self) -> ExtractOptions {
         ExtractOptions { text: true, html: false, markdown: false, ..self.options.extract }
     }
@@ -409,7 +409,7 @@ fn with_original(page: ExtractedPage, original: &str) -> ExtractedPage {
     ExtractedPage { original_url: Some(original.to_owned()), ..page }
 }
 
-/// The error of a page, whose partial page says what was requested.
+/// The error of a page, with the requested URL in its partial page.
 fn of_request(mut error: PageError, request: &UrlRequest) -> PageError {
     if let Some(page) = error.page_mut() {
         *page = with_request(std::mem::take(page), request);

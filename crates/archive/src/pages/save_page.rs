@@ -1,4 +1,4 @@
-//! Saves what was fetched: the exchanges as captures of one version, then the extractions.
+//! Saves fetched pages: the exchanges as captures of one version, then the extractions.
 //!
 //! As everywhere, data is in the silos before a row refers to it. A crash in between leaves captures
 //! without an extraction, and the next request fetches the page again.

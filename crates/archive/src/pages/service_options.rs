@@ -40,7 +40,7 @@ pub struct PageServiceOptions {
     pub max_bytes: u64,
     /// The pause between two requests to a host.
     pub delay: Duration,
-    /// What is extracted.
+    /// The forms of content to extract.
     pub extract: ExtractOptions,
     /// How the archive is opened to save; `None` if it may not be written.
     pub writer: Option<OpenWriterOptions>,

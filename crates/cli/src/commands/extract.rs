@@ -117,7 +117,7 @@ impl Verb for ExtractArgs {
 }
 
 /// Where the pages of URLs come from.
-enum PageSource {
+enum ExtractSource {
     /// Saved extractions and the live web.
     Service(Box<PageService>, FetchMethod),
     /// Captures.
@@ -126,7 +126,7 @@ enum PageSource {
     Live(Box<PageServiceOptions>, FetchMethod),
 }
 
-impl PageSource {
+impl ExtractSource {
     fn page(&self, url: &str) -> Result<ExtractedPage, PageError> {
         match self {
             Self::Service(service, method) => service.fetch(url, *method),
@@ -137,11 +137,11 @@ impl PageSource {
 }
 
 impl ExtractArgs {
-    fn source(&self, session: &mut Session) -> Result<PageSource, Error> {
+    fn source(&self, session: &mut Session) -> Result<ExtractSource, Error> {
         if let Some(at) = &self.at {
             let history = session.open_reader()?;
             let selector = cat::at(&history, at)?;
-            return Ok(PageSource::Past(Box::new(history), selector, self.options()));
+            return Ok(ExtractSource::Past(Box::new(history), selector, self.options()));
         }
         let method = if self.headless { FetchMethod::ChromiumHeadless } else { FetchMethod::Direct };
         let mut network = self.network.network_options(session)?;
@@ -151,10 +151,10 @@ impl ExtractArgs {
         options.ttl = self.ttl;
         options.extract = self.options();
         if !is_archive(session)? {
-            return Ok(PageSource::Live(Box::new(options), method));
+            return Ok(ExtractSource::Live(Box::new(options), method));
         }
         let history = session.open_archive_reader()?;
-        Ok(PageSource::Service(Box::new(PageService::open(history, options)?), method))
+        Ok(ExtractSource::Service(Box::new(PageService::open(history, options)?), method))
     }
 
     fn options(&self) -> ExtractOptions {

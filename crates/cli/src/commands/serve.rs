@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use varve_archive::history::{ArchiveHistoryReader, HistoryReader};
 use varve_archive::pages::{PageService, PageServiceOptions};
 use varve_archive::{ArchivePaths, EntryKind, RootedFiles};
 use varve_serve::{ServeSettings, Server};
@@ -108,14 +109,14 @@ impl Verb for ServeArgs {
         }
         let signing_key = self.extraction.key.read()?;
         let root = session.root()?;
-        let history = session.open_reader_choosing(self.choosing.choice())?;
+        let (history, pages) = self.open(&root, signing_key.is_some(), session)?;
         let settings = ServeSettings {
             name: name_of(&root),
             size: size_of(&root),
             listen: self.listen,
             replay_listen: self.replay_listen,
-            hosts: self.host.clone(),
-            pages: self.page_service(signing_key.is_some(), session)?,
+            hosts: self.host,
+            pages,
             signing_key,
         };
         let stop = signals::stop_flag();
@@ -135,40 +136,67 @@ impl Verb for ServeArgs {
 }
 
 impl ServeArgs {
-    /// Whether other machines can connect.
-    fn is_remote(&self) -> bool {
-        [self.listen, self.replay_listen].iter().any(|address| !address.ip().is_loopback())
-    }
-
-    /// Reads pages for the extraction API; `None` if this is no archive.
-    fn page_service(&self, has_key: bool, session: &mut Session) -> Result<Option<PageService>, Error> {
-        if !ArchivePaths::new(&session.root()?).is_archive() {
-            return Ok(None);
+    /// Opens the archive, and the service that reads pages for the extraction API. Other layouts have
+    /// no such service.
+    fn open(
+        &self,
+        root: &Path,
+        has_key: bool,
+        session: &mut Session,
+    ) -> Result<(HistoryReader, Option<PageService>), Error> {
+        if !ArchivePaths::new(root).is_archive() {
+            return Ok((session.open_reader_choosing(self.choosing.choice())?, None));
         }
-        let history = session.open_archive_reader()?;
+        let archive = session.open_archive_reader()?;
         let mut network = self.network.network_options(session)?;
-        network.browser = self.extraction.browser();
-        let may_write = !self.is_remote() || has_key || self.allow_remote_fetch;
-        if !may_write {
-            session.printer.say(
-                "without a signing key, the extraction API answers other machines from history only: \
-                 `--signing-key-file FILE` or `--allow-remote-fetch` lets it fetch pages",
-            );
-        }
-        let writer = if may_write { session.writer_opener() } else { None };
+        network.browser = self.extraction.browser(session);
+        let writer = match self.read_only_reason(root, has_key, &archive) {
+            Some(reason) => {
+                session.printer.say(format_args!("the extraction API answers from history only: {reason}"));
+                None
+            }
+            None => session.writer_opener(),
+        };
         let user_agent = self.network.user_agent(session)?;
         let options = PageServiceOptions {
             ttl: self.extraction.ttl,
             ..PageServiceOptions::new(network, user_agent, writer)
         };
-        Ok(Some(PageService::open(history, options)?))
+        let history = HistoryReader::from(&archive);
+        Ok((history, Some(PageService::open(archive, options)?)))
+    }
+
+    /// Why the API may not fetch and write, besides `--readonly`.
+    fn read_only_reason(
+        &self,
+        root: &Path,
+        has_key: bool,
+        archive: &ArchiveHistoryReader,
+    ) -> Option<&'static str> {
+        if archive.archive().layout().catalog() != ArchivePaths::new(root).catalog() {
+            return Some("index and catalog are not those of the archive");
+        }
+        if self.listen.ip().is_loopback() || has_key || self.allow_remote_fetch {
+            return None;
+        }
+        Some(
+            "other machines can connect, and there is no signing key; `--signing-key-file FILE` or \
+             `--allow-remote-fetch` lets it fetch pages",
+        )
     }
 }
 
 impl ExtractionArgs {
     /// The browser of `/extract/headless`, if it is enabled.
-    fn browser(&self) -> Option<PathBuf> {
-        self.enable_headless.then(|| self.chromium.clone().or_else(find_chromium)).flatten()
+    fn browser(&self, session: &mut Session) -> Option<PathBuf> {
+        if !self.enable_headless {
+            return None;
+        }
+        let browser = self.chromium.clone().or_else(find_chromium);
+        if browser.is_none() {
+            session.printer.warn("there is no Chromium in PATH, so `/extract/headless` answers 503");
+        }
+        browser
     }
 }
 

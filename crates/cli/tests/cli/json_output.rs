@@ -248,7 +248,7 @@ fn captures_and_history(runner: &mut JsonRunner, web: &Web) {
     for page in [&seed, &web.url("/a/3"), "site/index.html"] {
         runner.check("extract", &["-C", "m", "extract", page, "--allow-private"]);
     }
-    runner.check("extract", &["-C", "m", "extract", &seed, "--at", "2999", "--markdown"]);
+    runner.check("extract", &["-C", "m", "extract", &seed, "--at", "2999-01-01", "--markdown"]);
     runner.check("feed", &["-C", "m", "feed", &web.url("/feed"), "--allow-private"]);
 }
 

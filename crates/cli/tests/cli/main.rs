@@ -13,6 +13,7 @@ mod crystal_kill;
 mod demo;
 mod doctor;
 mod explain;
+mod extracting;
 mod help;
 mod history;
 mod history_diffs;

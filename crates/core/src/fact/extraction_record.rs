@@ -21,7 +21,7 @@ pub struct ExtractionRecord {
     pub expires: Moment,
     /// The record of the response that the page was read from.
     pub response: RecordId,
-    /// The page object without what is named above and below. The crate that extracts defines it.
+    /// The page object without the fields above and below. The crate that extracts defines it.
     pub metadata: serde_json::Value,
     /// The extracted text.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -61,12 +61,12 @@ pub(crate) struct TextBlock {
     pub(crate) phrases: u32,
     /// Hash of the text, to find repeated texts.
     pub(crate) hash: u64,
-    pub(crate) ancestry: Ancestry,
+    pub(crate) ancestry: BlockAncestors,
 }
 
 /// What is above a block.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Ancestry {
+pub(crate) struct BlockAncestors {
     /// The distance to the nearest element with a word of each group, counted from the block.
     pub(crate) class_groups: [u8; CLASS_GROUP_COUNT],
     /// The distance to the nearest of the section elements.
@@ -90,7 +90,7 @@ struct OpenElement {
     end: usize,
     is_inline: bool,
     is_link: bool,
-    ancestry: Ancestry,
+    ancestry: BlockAncestors,
 }
 
 /// Divides a page into blocks.
@@ -161,7 +161,7 @@ impl BlockDivider {
         }
         let above = self.open.last();
         let is_link = name == "a" || above.is_some_and(|element| element.is_link);
-        let mut ancestry = Ancestry::below(above.map(|element| &element.ancestry), tree, place, name);
+        let mut ancestry = BlockAncestors::below(above.map(|element| &element.ancestry), tree, place, name);
         ancestry.keeps_space |= name == "pre" || name == "textarea";
         self.open.push(OpenElement { node: place, end: node.end, is_inline, is_link, ancestry });
     }
@@ -202,7 +202,7 @@ impl BlockDivider {
     }
 }
 
-impl Ancestry {
+impl BlockAncestors {
     const fn none() -> Self {
         Self {
             class_groups: [NO_ANCESTOR; CLASS_GROUP_COUNT],
@@ -249,7 +249,7 @@ fn is_hidden_by(style: &str) -> bool {
 }
 
 impl TextBlock {
-    fn of(text: String, element: usize, nodes: (usize, usize), ancestry: Ancestry) -> Self {
+    fn of(text: String, element: usize, nodes: (usize, usize), ancestry: BlockAncestors) -> Self {
         let mut block = Self {
             element,
             nodes,

@@ -116,7 +116,7 @@ impl<'a> Containers<'a> {
         &self.sums[0]
     }
 
-    /// The element so many levels above another one. The root is above all.
+    /// The element that is `levels` levels above another one. The root is above all.
     pub(crate) fn above(&self, element: usize, levels: usize) -> usize {
         (0..levels).fold(element, |element, _| self.tree.nodes()[element].parent)
     }

@@ -181,9 +181,6 @@ pub(crate) const PHRASE_GROUPS: [(&str, &[&str]); 6] = [
     ),
 ];
 
-/// Number of groups of phrases.
-pub(crate) const PHRASE_GROUP_COUNT: usize = PHRASE_GROUPS.len();
-
 /// The most frequent words of English prose. Lists, menus and tables have few of them.
 const STOP_WORDS: [&str; 52] = [
     "a", "about", "all", "also", "an", "and", "are", "as", "at", "be", "been", "but", "by", "can", "for",

@@ -24,13 +24,23 @@ pub(super) fn of<'a>(content: &'a MainContent<'_>, url: &str) -> Vec<Event<'a>> 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Structure {
     Heading(HeadingLevel),
-    List { ordered: bool },
-    Item { tight: bool },
+    List {
+        ordered: bool,
+    },
+    Item {
+        tight: bool,
+    },
     Quote,
     Code,
     /// A table, of which the first row was written or not.
-    Table { columns: usize, started: bool },
-    Row { head: bool, cells: usize },
+    Table {
+        columns: usize,
+        started: bool,
+    },
+    Row {
+        head: bool,
+        cells: usize,
+    },
     Cell,
 }
 
@@ -98,7 +108,8 @@ impl<'a> EventWriter<'a> {
 
     /// A cell without chosen text is empty, so that the columns of a row stay where they are.
     fn skip_cell(&mut self, name: &str) {
-        let in_row = matches!(self.structures.last(), Some(open) if matches!(open.structure, Structure::Row { .. }));
+        let in_row =
+            matches!(self.structures.last(), Some(open) if matches!(open.structure, Structure::Row { .. }));
         if in_row && matches!(name, "td" | "th") {
             self.start_cell();
             self.events.push(Event::End(TagEnd::TableCell));
@@ -148,9 +159,10 @@ impl<'a> EventWriter<'a> {
     /// What an element around blocks becomes.
     fn structure(&self, place: usize, name: &str) -> Option<Structure> {
         let inner = self.structures.last().map(|open| open.structure);
-        let only_text = self.structures.iter().any(|open| {
-            matches!(open.structure, Structure::Heading(_) | Structure::Code | Structure::Cell)
-        });
+        let only_text = self
+            .structures
+            .iter()
+            .any(|open| matches!(open.structure, Structure::Heading(_) | Structure::Code | Structure::Cell));
         if only_text || self.in_block {
             return None;
         }
@@ -161,10 +173,14 @@ impl<'a> EventWriter<'a> {
         }
         match (name, inner) {
             ("li", Some(Structure::List { .. })) => Some(Structure::Item { tight: self.is_tight(place) }),
-            ("tr", Some(Structure::Table { started, .. })) => Some(Structure::Row { head: !started, cells: 0 }),
+            ("tr", Some(Structure::Table { started, .. })) => {
+                Some(Structure::Row { head: !started, cells: 0 })
+            }
             ("td" | "th", Some(Structure::Row { .. })) => Some(Structure::Cell),
             _ if in_list || in_table => None,
-            ("ul" | "ol" | "menu", _) if self.has_items(place) => Some(Structure::List { ordered: name == "ol" }),
+            ("ul" | "ol" | "menu", _) if self.has_items(place) => {
+                Some(Structure::List { ordered: name == "ol" })
+            }
             ("blockquote", _) => Some(Structure::Quote),
             ("pre", _) => Some(Structure::Code),
             ("table", _) => {
@@ -178,7 +194,8 @@ impl<'a> EventWriter<'a> {
     /// Whether all chosen blocks of a list are in its items.
     fn has_items(&self, list: usize) -> bool {
         let end = self.tree.nodes()[list].end;
-        let mut items = self.tree.children(list).filter(|child| self.tree.nodes()[*child].name() == Some("li"));
+        let mut items =
+            self.tree.children(list).filter(|child| self.tree.nodes()[*child].name() == Some("li"));
         let mut item = items.next();
         self.chosen_in(end).all(|block| {
             while item.is_some_and(|item| self.tree.nodes()[item].end <= block.nodes.0) {
@@ -192,7 +209,9 @@ impl<'a> EventWriter<'a> {
     fn is_tight(&self, item: usize) -> bool {
         let direct = self.chosen_in(self.tree.nodes()[item].end).take_while(|block| {
             let above = self.tree.ancestors(block.nodes.0).take_while(|above| *above > item);
-            !above.into_iter().any(|above| matches!(self.tree.nodes()[above].name(), Some("ul" | "ol" | "menu")))
+            !above
+                .into_iter()
+                .any(|above| matches!(self.tree.nodes()[above].name(), Some("ul" | "ol" | "menu")))
         });
         let is_text = |block: &TextBlock| {
             let above = self.tree.ancestors(block.nodes.0).take_while(|above| *above > item);
@@ -236,7 +255,9 @@ impl<'a> EventWriter<'a> {
 
     /// Starts a row; the first one starts its table, and is its head.
     fn start_row(&mut self, head: bool) {
-        if let Some(OpenStructure { structure: Structure::Table { columns, started }, .. }) = self.structures.last_mut() {
+        if let Some(OpenStructure { structure: Structure::Table { columns, started }, .. }) =
+            self.structures.last_mut()
+        {
             *started = true;
             if head {
                 self.events.push(Event::Start(Tag::Table(vec![Alignment::None; *columns])));
@@ -246,7 +267,9 @@ impl<'a> EventWriter<'a> {
     }
 
     fn start_cell(&mut self) {
-        if let Some(OpenStructure { structure: Structure::Row { cells, .. }, .. }) = self.structures.last_mut() {
+        if let Some(OpenStructure { structure: Structure::Row { cells, .. }, .. }) =
+            self.structures.last_mut()
+        {
             *cells += 1;
         }
         self.events.push(Event::Start(Tag::TableCell));
@@ -258,7 +281,10 @@ impl<'a> EventWriter<'a> {
             Structure::List { ordered } => TagEnd::List(ordered),
             Structure::Item { .. } => TagEnd::Item,
             Structure::Quote => TagEnd::BlockQuote(None),
-            Structure::Code => TagEnd::CodeBlock,
+            Structure::Code => {
+                self.end_code_line();
+                TagEnd::CodeBlock
+            }
             Structure::Table { started: false, .. } => return,
             Structure::Table { .. } => TagEnd::Table,
             Structure::Row { head, cells } => {
@@ -270,9 +296,18 @@ impl<'a> EventWriter<'a> {
         self.events.push(Event::End(end));
     }
 
+    /// Ends the last line of a code block: the fence after it needs a line of its own.
+    fn end_code_line(&mut self) {
+        if !matches!(self.events.last(), Some(Event::Text(text)) if text.ends_with('\n')) {
+            self.events.push(Event::Text("\n".into()));
+        }
+    }
+
     /// Adds the empty cells that a row lacks.
     fn fill_row(&mut self, cells: usize) {
-        if let Some(OpenStructure { structure: Structure::Table { columns, .. }, .. }) = self.structures.last() {
+        if let Some(OpenStructure { structure: Structure::Table { columns, .. }, .. }) =
+            self.structures.last()
+        {
             for _ in cells..*columns {
                 self.events.extend([Event::Start(Tag::TableCell), Event::End(TagEnd::TableCell)]);
             }

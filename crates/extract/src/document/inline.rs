@@ -42,7 +42,8 @@ impl<'a> EventWriter<'a> {
             "a" => Inline::Link(self.url(self.tree.nodes()[place].attribute("href")?)?),
             _ => return None,
         };
-        let is_same = |open: &OpenInline| std::mem::discriminant(&open.inline) == std::mem::discriminant(&inline);
+        let is_same =
+            |open: &OpenInline| std::mem::discriminant(&open.inline) == std::mem::discriminant(&inline);
         let in_code = self.structures.iter().any(|open| open.structure == Structure::Code);
         (!in_code && !self.inlines.iter().any(is_same)).then_some(inline)
     }
@@ -70,7 +71,9 @@ impl<'a> EventWriter<'a> {
     fn start_block(&mut self) {
         let inner = self.structures.last().map(|open| open.structure);
         match inner {
-            Some(Structure::Table { started: true, .. } | Structure::Row { .. } | Structure::List { .. }) => return,
+            Some(Structure::Table { started: true, .. } | Structure::Row { .. } | Structure::List { .. }) => {
+                return;
+            }
             Some(Structure::Heading(_) | Structure::Cell | Structure::Item { tight: true }) => {
                 self.space = self.has_text;
             }
@@ -204,9 +207,12 @@ impl<'a> EventWriter<'a> {
     /// Writes an image that stands among the chosen text.
     pub(super) fn image(&mut self, place: usize) {
         let node = &self.tree.nodes()[place];
-        let sources = ["src", "data-src", "data-original"].into_iter().filter_map(|name| node.attribute(name));
+        let sources =
+            ["src", "data-src", "data-original"].into_iter().filter_map(|name| node.attribute(name));
         let source = sources.filter_map(|source| self.url(source)).find(|url| url.starts_with("http"));
-        let Some(url) = source.filter(|_| self.code.is_none() && self.stands_in_content(place)) else { return };
+        let Some(url) = source.filter(|_| self.code.is_none() && self.stands_in_content(place)) else {
+            return;
+        };
         let alone = !self.in_block;
         let may_stand_alone = self.structures.iter().all(|open| {
             matches!(open.structure, Structure::Quote | Structure::Item { tight: false })
@@ -239,7 +245,9 @@ impl<'a> EventWriter<'a> {
 
     /// Whether an image is between chosen blocks, and near to one.
     fn stands_in_content(&self, place: usize) -> bool {
-        let (Some(first), Some(next)) = (self.blocks.first(), self.blocks.get(self.next)) else { return false };
+        let (Some(first), Some(next)) = (self.blocks.first(), self.blocks.get(self.next)) else {
+            return false;
+        };
         let before = self.next.checked_sub(1).map(|before| &self.blocks[before]);
         let in_chosen = next.nodes.0 <= place;
         let is_near = self.tree.ancestors(place).take(IMAGE_LEVELS).any(|above| {
@@ -264,9 +272,11 @@ impl<'a> EventWriter<'a> {
 /// The URL that the links of a page are relative to.
 pub(super) fn document_base(tree: &HtmlTree, url: &str) -> Option<Base> {
     let page = Base::parse(url).ok()?;
-    let declared = tree.nodes().iter().filter(|node| node.name() == Some("base")).find_map(|node| {
-        page.resolve(node.attribute("href")?.trim()).ok()
-    });
+    let declared = tree
+        .nodes()
+        .iter()
+        .filter(|node| node.name() == Some("base"))
+        .find_map(|node| page.resolve(node.attribute("href")?.trim()).ok());
     Some(declared.and_then(|base| Base::parse(&base).ok()).unwrap_or(page))
 }
 

@@ -41,7 +41,7 @@ static REGION_WORDS: LazyLock<AhoCorasick> = LazyLock::new(|| {
 
 /// The parts of a page, seen from its title.
 ///
-/// What contains the title is the page itself, whatever its class says: a class such as
+/// What contains the title is the page itself, also if its class names a part of it: a class such as
 /// `with-sidebar` on the whole page makes no side bar of it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PageLayout<'t> {

@@ -60,9 +60,10 @@ pub(super) fn page_type(facts: &PageFacts<'_>, items: &LinkedItems<'_>, url: &st
     })
 }
 
-/// Whether a URL is that of a whole site, which is published again and again.
+/// Whether a URL is that of a whole site, which is published again and again. A page of a file has no
+/// URL.
 pub(super) fn is_home_page(url: &str) -> bool {
-    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let Some((_, rest)) = url.split_once("://") else { return false };
     let path = rest.split(['?', '#']).next().unwrap_or_default();
     path.split_once('/').is_none_or(|(_, path)| path.is_empty()) && !rest.contains('?')
 }
@@ -82,4 +83,19 @@ const THREAD_PARTS: [&str; 7] =
 pub(super) fn is_site(text: &str, site: &[String]) -> bool {
     let text = comparable(text);
     site.iter().any(|name| *name == text || name.replace(' ', "") == text.replace(' ', ""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_no_home_page() {
+        for url in ["https://example.com", "https://example.com/", "https://example.com/#top"] {
+            assert!(is_home_page(url), "{url}");
+        }
+        for url in ["", "page.html", "https://example.com/a", "https://example.com/?p=1"] {
+            assert!(!is_home_page(url), "{url}");
+        }
+    }
 }

@@ -33,13 +33,18 @@ fn pages_of_the_corpus_are_read() {
     let Some(folder) = varve_testkit::fixtures("extraction") else { return };
     let names: Vec<String> = fs::read_dir(folder.join("ground-truth"))
         .expect("the corpus has references")
-        .map(|entry| entry.expect("an entry").path().file_stem().expect("a name").to_string_lossy().into_owned())
+        .map(|entry| {
+            entry.expect("an entry").path().file_stem().expect("a name").to_string_lossy().into_owned()
+        })
         .collect();
+    let folder = folder.as_path();
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     let pages: Vec<ScoredPage> = std::thread::scope(|scope| {
         let chunks = names.chunks(names.len().div_ceil(workers));
         let threads: Vec<_> = chunks
-            .map(|names| scope.spawn(|| names.iter().map(|name| score(&folder, name)).collect::<Vec<_>>()))
+            .map(|names| {
+                scope.spawn(move || names.iter().map(|name| score(folder, name)).collect::<Vec<_>>())
+            })
             .collect();
         threads.into_iter().flat_map(|thread| thread.join().expect("no page panics")).collect()
     });

@@ -33,7 +33,9 @@ fn framed(head: &str, content: &str) -> String {
 }
 
 fn paragraphs(count: usize) -> Vec<String> {
-    (0..count).map(|number| format!("{} That is note {number}.", SENTENCES[number % SENTENCES.len()])).collect()
+    (0..count)
+        .map(|number| format!("{} That is note {number}.", SENTENCES[number % SENTENCES.len()]))
+        .collect()
 }
 
 fn tagged(texts: &[String], tag: &str) -> String {
@@ -69,11 +71,15 @@ fn an_article_is_its_title_and_paragraphs() {
 fn documentation_keeps_its_code_and_lists() {
     let texts = paragraphs(4);
     let code = "let bridge = Bridge::open(path)?;\nbridge.measure();";
-    let items = ["Open the bridge before the first ship arrives.", "Measure it after the last ship has passed."];
+    let items =
+        ["Open the bridge before the first ship arrives.", "Measure it after the last ship has passed."];
     let content = format!(
         "<div class=sidebar><ul>{}</ul></div><div class=content><h1>Measuring</h1>{}<h2>Example</h2><pre><code class=language-rust>{code}</code></pre>\
         <h2>Order</h2><ul><li>{}</li><li>{}</li></ul></div>",
-        "<li><a href=x>Chapter</a></li>".repeat(12), tagged(&texts, "p"), items[0], items[1],
+        "<li><a href=x>Chapter</a></li>".repeat(12),
+        tagged(&texts, "p"),
+        items[0],
+        items[1],
     );
     let expected = format!("Measuring {} Example {code} Order {} {}", texts.join(" "), items[0], items[1]);
     let page = assert_read(&framed("", &content), "https://docs.example/guide/measuring.html", &expected);
@@ -97,7 +103,8 @@ fn a_forum_thread_is_all_its_posts() {
         .collect();
     let content = format!("<div class=thread><h1>Has the bridge been opened?</h1>{posts}</div>");
     let url = "https://forum.example/threads/has-the-bridge-been-opened.412/";
-    let page = assert_read(&framed("", &content), url, &format!("Has the bridge been opened? {}", texts.join(" ")));
+    let page =
+        assert_read(&framed("", &content), url, &format!("Has the bridge been opened? {}", texts.join(" ")));
     let text = page.content_text.expect("there is text");
     assert!(texts.iter().all(|post| text.contains(post)), "{text}");
 }
@@ -112,9 +119,14 @@ fn a_listing_is_its_teasers() {
             format!("<article class=teaser><h2><a href=/{number}>Report {number} on the bridge</a></h2><p>{text}</p></article>")
         })
         .collect();
-    let expected: String = (0..12).map(|number| format!("Report {number} on the bridge {} ", texts[number])).collect();
+    let expected: String =
+        (0..12).map(|number| format!("Report {number} on the bridge {} ", texts[number])).collect();
     let content = format!("<h1>All reports</h1><div class=list>{teasers}</div>");
-    assert_read(&framed("", &content), "https://gazette.example/reports/", &format!("All reports {expected}"));
+    assert_read(
+        &framed("", &content),
+        "https://gazette.example/reports/",
+        &format!("All reports {expected}"),
+    );
 }
 
 #[test]
@@ -129,12 +141,15 @@ fn a_collection_is_its_cards() {
             )
         })
         .collect();
-    let expected: String = (0..24).map(|number| format!("{} number {number} {number}9 00 ", names[number % names.len()])).collect();
+    let expected: String = (0..24)
+        .map(|number| format!("{} number {number} {number}9 00 ", names[number % names.len()]))
+        .collect();
     let content = format!(
         "<h1>Furniture</h1><p>Furniture of solid wood, made by hand in a workshop by the river.</p><ul class=product-grid>{cards}</ul>"
     );
     let url = "https://shop.example/collections/furniture";
-    let expected = format!("Furniture Furniture of solid wood, made by hand in a workshop by the river. {expected}");
+    let expected =
+        format!("Furniture Furniture of solid wood, made by hand in a workshop by the river. {expected}");
     assert_read(&framed("<meta property=og:type content=website>", &content), url, &expected);
 }
 
@@ -142,8 +157,14 @@ fn a_collection_is_its_cards() {
 fn a_product_is_its_description() {
     let description = "A chair of oak that stands in a kitchen as well as in a library. Its seat is woven of paper cord by hand, \
         and its legs are turned from the wood of one tree, so that they age alike.";
-    let details = ["Height: 78 cm, width: 52 cm", "Weight: 5 kg, carries up to 150 kg", "Oiled oak, natural paper cord"];
-    let related: String = (0..6).map(|number| format!("<li class=card><a href=/products/{number}>Other chair {number}</a></li>")).collect();
+    let details = [
+        "Height: 78 cm, width: 52 cm",
+        "Weight: 5 kg, carries up to 150 kg",
+        "Oiled oak, natural paper cord",
+    ];
+    let related: String = (0..6)
+        .map(|number| format!("<li class=card><a href=/products/{number}>Other chair {number}</a></li>"))
+        .collect();
     let content = format!(
         "<div class=product><h1>Oak chair</h1><div class=product-description><p>{description}</p><ul>{}</ul></div>\
         <button>Add to cart</button></div><section class=related-products><h2>You may also like</h2><ul>{related}</ul></section>",
@@ -158,7 +179,10 @@ fn a_product_is_its_description() {
 #[test]
 fn a_page_for_browsers_without_scripts_is_read() {
     let texts = paragraphs(8);
-    let html = format!("<body><div id=app>Loading</div><noscript><div class=topic>{}</div></noscript></body>", tagged(&texts, "p"));
+    let html = format!(
+        "<body><div id=app>Loading</div><noscript><div class=topic>{}</div></noscript></body>",
+        tagged(&texts, "p")
+    );
     let found = read(&html, "https://forum.example/t/topic/12").page.content_text.unwrap_or_default();
     assert!(word_f1(&found, &texts.join(" ")) >= MIN_KIND_F1, "{found}");
 }

@@ -56,7 +56,7 @@ pub fn html(input: impl Read, page: HtmlRewrite, output: &mut dyn Write) -> io::
 
 /// A page with other links, as an iterator of chunks.
 pub struct RewrittenHtml<R> {
-    input: PageInput<R>,
+    input: HtmlInput<R>,
     piece: Vec<u8>,
     /// `None` at the end of the page, or after the memory limit: the rest is copied.
     rewriter: Option<HtmlRewriter<'static, ChunkSink>>,
@@ -67,7 +67,7 @@ pub struct RewrittenHtml<R> {
 
 type ChunkSink = Box<dyn FnMut(&[u8]) + Send>;
 
-enum PageInput<R> {
+enum HtmlInput<R> {
     Plain(R),
     Transcoded(Transcoder<R>),
 }
@@ -86,15 +86,15 @@ impl<R: Read> RewrittenHtml<R> {
             shown_in,
         };
         match encoding.try_into() {
-            Ok(compatible) => Self::start(PageInput::Plain(input), compatible, work),
+            Ok(compatible) => Self::start(HtmlInput::Plain(input), compatible, work),
             Err(()) => {
-                let input = PageInput::Transcoded(Transcoder::new(input, encoding));
+                let input = HtmlInput::Transcoded(Transcoder::new(input, encoding));
                 Self::start(input, AsciiCompatibleEncoding::utf_8(), work)
             }
         }
     }
 
-    fn start(input: PageInput<R>, encoding: AsciiCompatibleEncoding, work: RewriteState) -> Self {
+    fn start(input: HtmlInput<R>, encoding: AsciiCompatibleEncoding, work: RewriteState) -> Self {
         let output = Arc::new(Mutex::new(Vec::with_capacity(READ_BYTES)));
         let sink = Arc::clone(&output);
         let sink: ChunkSink = Box::new(move |bytes| lock(&sink).extend_from_slice(bytes));
@@ -105,8 +105,8 @@ impl<R: Read> RewrittenHtml<R> {
     /// Reads the next piece of the page and rewrites it. The output may be empty.
     fn advance(&mut self) -> io::Result<Vec<u8>> {
         let length = match &mut self.input {
-            PageInput::Plain(input) => input.read(&mut self.piece),
-            PageInput::Transcoded(input) => input.read(&mut self.piece),
+            HtmlInput::Plain(input) => input.read(&mut self.piece),
+            HtmlInput::Transcoded(input) => input.read(&mut self.piece),
         };
         let length = match length {
             Ok(length) => length,
@@ -267,7 +267,7 @@ impl RewriteState {
             depth,
             shown_in: self.shown_in,
         };
-        let input = PageInput::Plain(text.as_bytes());
+        let input = HtmlInput::Plain(text.as_bytes());
         let chunks = RewrittenHtml::start(input, AsciiCompatibleEncoding::utf_8(), inner);
         let output: Vec<Vec<u8>> = chunks.collect::<io::Result<_>>().ok()?;
         String::from_utf8(output.concat()).ok()

@@ -1,4 +1,4 @@
-//! The pages of a commit, sorted by path and URL whatever their number.
+//! The pages of a commit, sorted by path and URL, in bounded memory.
 //!
 //! Pages arrive in the order of files or of a list, and are compared with a state in the order of
 //! paths. A limited number is held; beyond it they are sorted in parts, which go to a temporary file

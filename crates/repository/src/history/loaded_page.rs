@@ -17,6 +17,9 @@ const MAX_CAPTURES_SEARCHED: usize = 100;
 /// The status assumed for the earlier response, if that is not known.
 const STATUS_OK: u16 = 200;
 
+/// Maximum size of a body that is read at once instead of as a stream.
+const MAX_BUFFERED_BYTES: u64 = 4 << 20;
+
 /// Maximum size of a body that is compared by content.
 pub const MAX_COMPARED_BYTES: u64 = 64 << 20;
 
@@ -40,6 +43,13 @@ impl LoadedPage {
     ) -> Result<Self, RepositoryError> {
         let Some(capture) = capture else { return Ok(Self::default()) };
         let mut body = Vec::new();
+        let is_short = capture.length.is_some_and(|length| length <= most.min(MAX_BUFFERED_BYTES));
+        if is_short && matches!(history.read_body(capture, most.min(MAX_BUFFERED_BYTES), &mut body), Ok(true))
+        {
+            return Ok(Self { body, ..Self::head_of(history, Some(capture))? });
+        }
+        // Streamed, as far as it can be read.
+        body.clear();
         let reader: Box<dyn Read + Send> = match history.open_body(capture) {
             Err(RepositoryError::Absent { .. }) => {
                 return Self::without_body(history, capture, BodyFailure::Missing);

@@ -10,7 +10,7 @@ use crate::history::HistoryReader;
 
 /// An index that is deleted with this value.
 pub struct BuiltIndex {
-    index: SqliteSearchIndex,
+    index: Box<SqliteSearchIndex>,
     _folder: tempfile::TempDir,
 }
 
@@ -20,11 +20,11 @@ impl BuiltIndex {
         let folder = tempfile::tempdir().map_err(RepositoryError::write(&std::env::temp_dir()))?;
         let index = SqliteSearchIndex::open_to_write(&folder.path().join(SEARCH_FILE))?;
         build_index(&index, history)?;
-        Ok(Self { index, _folder: folder })
+        Ok(Self { index: Box::new(index), _folder: folder })
     }
 
     /// The index.
     pub fn as_read(&self) -> &dyn SearchIndexRead {
-        &self.index
+        &*self.index
     }
 }

@@ -89,7 +89,7 @@ pub struct SeenCommit {
     pub version: VersionId,
     /// The URL below which it has all pages.
     pub covers: Option<String>,
-    /// How the names of files became pages: whatever else their URLs, status and headers were made
+    /// How the names of files became pages: all else that their URLs, status and headers were made
     /// from.
     pub pages: String,
 }

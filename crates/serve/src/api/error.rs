@@ -14,8 +14,8 @@ use crate::response::{self, ResponseHeaders};
 const RETRY_AFTER_SECONDS: &str = "10";
 
 /// The answer to what would write, or fetch, where nothing may be written.
-const READ_ONLY_MESSAGE: &str = "This server only reads: it was started with `--readonly`, or it can be \
-                                 reached from other machines and has no signing key";
+const READ_ONLY_MESSAGE: &str = "This server only reads: `--readonly` was given, index and catalog are not those of \
+                                 the archive, or other machines can connect and there is no signing key";
 
 /// Why a request of the API is not answered.
 #[derive(Debug)]
@@ -50,12 +50,9 @@ impl ApiError {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "Too many requests are waiting; try again later")
     }
 
-    /// What is served is no archive, so nothing can be extracted.
+    /// The server was started on another layout than an archive, so nothing can be extracted.
     pub(crate) fn no_service() -> Self {
-        Self::new(
-            StatusCode::NOT_IMPLEMENTED,
-            "Only an archive of varve extracts pages; `varve convert` makes one",
-        )
+        Self::new(StatusCode::NOT_IMPLEMENTED, "Only an archive of varve extracts pages")
     }
 
     /// A feed could not be read. Clients of scrape expect no page object here.

@@ -14,7 +14,7 @@ use crate::response::{self, ResponseHeaders};
 
 const JSON_MEDIA_TYPE: &str = "application/json";
 /// The indentation of one level.
-const INDENTATION: &str = "  ";
+const INDENT_STEP: &str = "  ";
 
 /// A response with one object.
 pub(super) fn object(status: StatusCode, value: &Value, is_pretty: bool) -> Response {
@@ -49,7 +49,7 @@ pub(super) fn array_chunks(
 
 /// An element with each of its lines indented by one level. JSON strings have no line breaks.
 fn indented(value: &Value) -> String {
-    format!("{INDENTATION}{}", format!("{value:#}").replace('\n', &format!("\n{INDENTATION}")))
+    format!("{INDENT_STEP}{}", format!("{value:#}").replace('\n', &format!("\n{INDENT_STEP}")))
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use varve_archive::verbs::replay::nearest;
 use varve_archive::{Capture, Moment};
 
 use super::replay_page::parse_time;
-use super::{PageError, PageResult, page_frame, required};
+use super::{PageResult, UiError, page_frame, required};
 use crate::app_state::AppState;
 use crate::formatting::visible;
 use crate::request::RequestParts;
@@ -52,16 +52,16 @@ pub(super) fn page(state: &Arc<AppState>, request: &Parts) -> PageResult {
 }
 
 /// The capture of a URL at this microsecond, or else the one nearest to this time.
-fn find_capture(state: &AppState, url: &str, text: &str) -> Result<Capture, PageError> {
-    let time: Moment = text.parse().map_err(|_| PageError::bad_time(text))?;
+fn find_capture(state: &AppState, url: &str, text: &str) -> Result<Capture, UiError> {
+    let time: Moment = text.parse().map_err(|_| UiError::bad_time(text))?;
     let filter = CaptureFilter { since: Some(time), until: Some(time), committed_only: false };
     let exact = captures(&state.history, url, &filter, ListCursor::first(1))?;
     if let Some(capture) = exact.into_iter().next() {
         return Ok(capture);
     }
-    let nearest_to = parse_time(text).ok_or_else(|| PageError::bad_time(text))?;
+    let nearest_to = parse_time(text).ok_or_else(|| UiError::bad_time(text))?;
     let found = nearest(&state.history, url, nearest_to)?;
-    found.map(|found| found.capture).ok_or_else(|| PageError::not_captured(state, url))
+    found.map(|found| found.capture).ok_or_else(|| UiError::not_captured(state, url))
 }
 
 fn sides(base: &Capture, head: &Capture) -> Markup {

@@ -9,7 +9,7 @@ use varve_archive::verbs::log::{CaptureFilter, ListCursor, captures};
 use varve_archive::verbs::replay::{captured_url, has_screenshot};
 use varve_archive::{Capture, Moment};
 
-use super::{PageError, PageResult, calendar, page_frame, required, screenshot};
+use super::{PageResult, UiError, calendar, page_frame, required, screenshot};
 use crate::app_state::AppState;
 use crate::formatting::{grouped, human_size, query_value, visible};
 use crate::request::RequestParts;
@@ -21,8 +21,8 @@ const MAX_SCREENSHOT_PROBES: usize = 3;
 
 pub(super) fn page(state: &Arc<AppState>, request: &Parts) -> PageResult {
     let requested = required(request, "url")?;
-    let url = captured_url(&state.history, &requested)?
-        .ok_or_else(|| PageError::not_captured(state, &requested))?;
+    let url =
+        captured_url(&state.history, &requested)?.ok_or_else(|| UiError::not_captured(state, &requested))?;
     let until = request.parameter("until").and_then(|text| Moment::parse_end(&text).ok());
     let filter = CaptureFilter { until, ..CaptureFilter::default() };
     let mut captures = captures(&state.history, &url, &filter, ListCursor::first(LIST_CAPTURES + 1))?;

@@ -110,7 +110,7 @@ fn policy(state: &AppState, request: &Parts) -> String {
 }
 
 /// Why a page of the UI cannot be shown.
-pub(crate) enum PageError {
+pub(crate) enum UiError {
     /// The requested page, capture or version does not exist.
     NotFound(String),
     /// A parameter is missing or not valid.
@@ -121,13 +121,13 @@ pub(crate) enum PageError {
     Archive(ArchiveError),
 }
 
-impl<E: Into<ArchiveError>> From<E> for PageError {
+impl<E: Into<ArchiveError>> From<E> for UiError {
     fn from(error: E) -> Self {
         Self::Archive(error.into())
     }
 }
 
-impl IntoResponse for PageError {
+impl IntoResponse for UiError {
     fn into_response(self) -> Response {
         match self {
             Self::NotFound(message) => error_page::plain(StatusCode::NOT_FOUND, &message, ""),
@@ -144,7 +144,7 @@ impl IntoResponse for PageError {
     }
 }
 
-impl PageError {
+impl UiError {
     /// The error for a URL without captures: it was never captured, or removed.
     fn not_captured(state: &AppState, url: &str) -> Self {
         match removal_at(&state.history, url) {
@@ -159,9 +159,9 @@ impl PageError {
 }
 
 /// A query parameter that the page cannot do without.
-fn required(request: &Parts, name: &str) -> Result<String, PageError> {
-    request.parameter(name).ok_or_else(|| PageError::BadRequest(format!("`{name}` is missing.")))
+fn required(request: &Parts, name: &str) -> Result<String, UiError> {
+    request.parameter(name).ok_or_else(|| UiError::BadRequest(format!("`{name}` is missing.")))
 }
 
 /// A page, or why it cannot be shown.
-type PageResult = Result<Response, PageError>;
+type PageResult = Result<Response, UiError>;

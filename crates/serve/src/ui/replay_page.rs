@@ -13,7 +13,7 @@ use maud::{DOCTYPE, Markup, html};
 use varve_archive::verbs::replay::{ReplayCapture, ReplayTime, UrlKnowledge, find, has_screenshot};
 use varve_archive::{ArchiveError, Capture, Moment};
 
-use super::{PageError, PageResult, page_frame, required, screenshot};
+use super::{PageResult, UiError, page_frame, required, screenshot};
 use crate::app_state::AppState;
 use crate::formatting::{query_value, visible};
 use crate::replay::ReplayAddress;
@@ -27,13 +27,13 @@ const FRAME_SANDBOX: &str = "allow-scripts allow-same-origin allow-forms allow-p
 pub(super) fn page(state: &Arc<AppState>, request: &Parts) -> PageResult {
     let url = required(request, "url")?;
     let time = request.parameter("time").filter(|text| !text.trim().is_empty());
-    let time = time.map(|text| parse_time(&text).ok_or_else(|| PageError::bad_time(&text))).transpose()?;
+    let time = time.map(|text| parse_time(&text).ok_or_else(|| UiError::bad_time(&text))).transpose()?;
     let found = match find_as_typed(state, &url, time)? {
         UrlKnowledge::Here(found) => found,
         UrlKnowledge::There(other) => {
             return Ok(response::redirect(StatusCode::FOUND, &other_url_path(&other, request)));
         }
-        UrlKnowledge::No => return Err(PageError::not_captured(state, &url)),
+        UrlKnowledge::No => return Err(UiError::not_captured(state, &url)),
     };
     let capture = &found.capture;
     let mut address = ReplayAddress::of(&found);

@@ -11,7 +11,7 @@ use varve_archive::Capture;
 use varve_archive::verbs::replay::{UrlKnowledge, find, precise_digits, screenshot};
 
 use super::replay_page::parse_time;
-use super::{PageError, PageResult, required};
+use super::{PageResult, UiError, required};
 use crate::app_state::AppState;
 use crate::formatting::{query_value, visible};
 use crate::response;
@@ -19,13 +19,13 @@ use crate::response;
 pub(super) fn image(state: &Arc<AppState>, request: &Parts) -> PageResult {
     let url = required(request, "url")?;
     let text = required(request, "time")?;
-    let time = parse_time(&text).ok_or_else(|| PageError::bad_time(&text))?;
+    let time = parse_time(&text).ok_or_else(|| UiError::bad_time(&text))?;
     let UrlKnowledge::Here(found) = find(&state.history, &url, Some(time))? else {
-        return Err(PageError::not_captured(state, &url));
+        return Err(UiError::not_captured(state, &url));
     };
     match screenshot(&state.history, &found.capture)? {
         Some(bytes) => Ok(response::text(StatusCode::OK, "image/png", bytes)),
-        None => Err(PageError::NotFound(format!("There is no screenshot of {}.", visible(&url)))),
+        None => Err(UiError::NotFound(format!("There is no screenshot of {}.", visible(&url)))),
     }
 }
 

@@ -9,7 +9,7 @@ use varve_archive::history::{CapturePair, resolve_version};
 use varve_archive::verbs::log::{ListCursor, VersionFilter};
 use varve_archive::verbs::show::{self, PageChange, VersionInfo};
 
-use super::{PageError, PageResult, page_frame, required};
+use super::{PageResult, UiError, page_frame, required};
 use crate::app_state::AppState;
 use crate::formatting::{counted, grouped, human_size, visible};
 use crate::request::RequestParts;
@@ -46,9 +46,9 @@ pub(super) fn page(state: &Arc<AppState>, request: &Parts) -> PageResult {
     let text = required(request, "id")?;
     let all = request.parameter("all").is_some();
     let history = &state.history;
-    let id = resolve_version(history, &text).map_err(|error| PageError::NotFound(error.to_string()))?;
-    let info = show::version(history, &id).map_err(|error| PageError::NotFound(error.to_string()))?;
-    let pages = PageChanges::read(state, &info, all)?;
+    let id = resolve_version(history, &text).map_err(|error| UiError::NotFound(error.to_string()))?;
+    let info = show::version(history, &id).map_err(|error| UiError::NotFound(error.to_string()))?;
+    let pages = ListedChanges::read(state, &info, all)?;
     Ok(page_frame::page(
         state,
         page_frame::first_line(&info.version.message),
@@ -90,7 +90,7 @@ fn visible_lines(lines: &[&str]) -> String {
 
 /// The pages of a version, counted by change.
 #[derive(Default)]
-struct PageChanges {
+struct ListedChanges {
     shown: Vec<CapturePair>,
     added: u64,
     back: u64,
@@ -101,8 +101,8 @@ struct PageChanges {
     is_truncated: bool,
 }
 
-impl PageChanges {
-    fn read(state: &AppState, info: &VersionInfo, all: bool) -> Result<Self, PageError> {
+impl ListedChanges {
+    fn read(state: &AppState, info: &VersionInfo, all: bool) -> Result<Self, UiError> {
         let mut pairs = show::pages(&state.history, info, all)?;
         let mut changes = Self::default();
         let mut seen = 0;

@@ -116,7 +116,7 @@ fn only_the_ui_may_frame_a_replayed_page() {
 fn the_heartbeat_assets_and_error_statuses_are_stable() {
     let (_museum, origins) = two_versions();
     let beat = origins.page("/.well-known/heartbeat");
-    assert_eq!((beat.status, beat.text().as_str()), (200, "OK\n"));
+    assert_eq!((beat.status, beat.text().as_str()), (200, "OK"));
     for (target, kind) in [
         ("/style.css", "text/css; charset=utf-8"),
         ("/keys.js", "text/javascript; charset=utf-8"),

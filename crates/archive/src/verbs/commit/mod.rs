@@ -13,9 +13,9 @@ mod new_page;
 mod stored_pages;
 mod tree_commit;
 
-use varve_core::VersionId;
 use varve_core::fact::{Manifest, StateChanges};
 use varve_core::history::{Coverage, CoverageScope};
+use varve_core::{Moment, VersionId};
 use varve_repository::RepositoryError;
 use varve_repository::history::{
     ArchiveHistoryWriter, CapturePair, ChangeCounts, CommittedPage, HistoryWriter, NewCommit, PageChange,
@@ -118,17 +118,7 @@ pub fn commit(
     }
     request.parent.map(|parent| known_version(history.as_reader(), &parent)).transpose()?;
     let now = history.now();
-    match &mut source {
-        CommitSource::Pages(pages) => {
-            settle_urls(pages)?;
-            refuse_long(pages, request.largest)?;
-            refuse_unsound(pages, now)?;
-        }
-        CommitSource::Folder(folder) => {
-            folder.check()?;
-            refuse_invalid_headers(&folder.base_url, &folder.headers)?;
-        }
-    }
+    check_source(&mut source, request, now)?;
     // Checked early: a commit that cannot get exclusive access, or is over the limit, fails here
     // and not after all bodies are stored.
     history.exclusively(&mut || check_version_limit(history, request.most_versions))?;
@@ -145,18 +135,7 @@ pub fn commit(
     if stored.count == 0 {
         return Err(ArchiveError::NothingToCommit);
     }
-    let manifest = Manifest {
-        parent,
-        message: request.message.clone(),
-        author: request.author.clone(),
-        time: now,
-        run: None,
-        coverage: None,
-        inline: StateChanges::default(),
-        changes: Vec::new(),
-        plan: request.intent.plan,
-        expectations: request.intent.expectations.clone(),
-    };
+    let manifest = manifest_of(request, parent, now);
     let (captures, left_out) = (stored.count, std::mem::take(&mut stored.left_out));
     // Other writers that respect the lock have made no versions meanwhile; Moku does not respect
     // it.
@@ -175,6 +154,37 @@ pub fn commit(
         record.publish(SeenCommit { version, covers: request.covers.clone(), pages });
     }
     Ok(Report { version, parent, captures, changed, lacks_diff, left_out, tree: written? })
+}
+
+/// Refuses pages that cannot be committed, and gives each its URL.
+fn check_source(source: &mut CommitSource, request: &Request, now: Moment) -> Result<(), ArchiveError> {
+    match source {
+        CommitSource::Pages(pages) => {
+            settle_urls(pages)?;
+            refuse_long(pages, request.largest)?;
+            refuse_unsound(pages, now)
+        }
+        CommitSource::Folder(folder) => {
+            folder.check()?;
+            refuse_invalid_headers(&folder.base_url, &folder.headers)
+        }
+    }
+}
+
+/// The manifest of a version, without its changes.
+fn manifest_of(request: &Request, parent: Option<VersionId>, now: Moment) -> Manifest {
+    Manifest {
+        parent,
+        message: request.message.clone(),
+        author: request.author.clone(),
+        time: now,
+        run: None,
+        coverage: None,
+        inline: StateChanges::default(),
+        changes: Vec::new(),
+        plan: request.intent.plan,
+        expectations: request.intent.expectations.clone(),
+    }
 }
 
 /// The pages of a commit, and what the next one may use.

@@ -1,4 +1,4 @@
-//! A page to commit, and what is refused before anything is stored.
+//! A page to commit, and the checks before anything is stored.
 
 use std::collections::HashSet;
 use std::fs;

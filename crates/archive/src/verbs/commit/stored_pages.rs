@@ -100,7 +100,7 @@ impl PageStorage<'_> {
         let mut walk = FolderWalk::new(&source.folder)?;
         let (done, failure) = (RefCell::new(StoredPages::default()), RefCell::new(None));
         let mut beside =
-            FilesBeside { source, seen, told_missing: is_parent && self.request.covers.is_some() };
+            FilesBeside { source, seen, has_passed_missing: is_parent && self.request.covers.is_some() };
         let jobs = std::iter::from_fn(|| {
             let found = beside.next(&mut walk, &mut done.borrow_mut().pages);
             found.unwrap_or_else(|error| {
@@ -225,8 +225,8 @@ fn settle_media_type(page: &mut NewPage) -> String {
 struct FilesBeside<'a> {
     source: &'a FolderSource,
     seen: SeenFiles,
-    /// Whether pages whose files are not there any more are told.
-    told_missing: bool,
+    /// Whether the pages of missing files were passed on.
+    has_passed_missing: bool,
 }
 
 impl FilesBeside<'_> {
@@ -237,7 +237,7 @@ impl FilesBeside<'_> {
     ) -> Result<Option<FolderFile>, ArchiveError> {
         let name = walk.next().transpose()?;
         while let Some(missing) = self.seen.next_before(name.as_deref()) {
-            if self.told_missing {
+            if self.has_passed_missing {
                 pages.add(self.missing_page(&missing)?)?;
             }
         }

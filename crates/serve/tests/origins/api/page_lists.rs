@@ -26,7 +26,7 @@ fn batches_are_answered_in_order_with_errors_inside() {
     let reply = api.json("POST", "/batch", &json!({ "urls": urls }));
     assert_eq!(reply.status, 200);
     let text = reply.text();
-    assert!(text.starts_with("[\n{\"") && text.ends_with("}\n]\n") && text.contains("}\n,\n{"), "{text}");
+    assert!(text.starts_with("[\n{\"") && text.ends_with("}\n]\n") && text.contains("},\n{"), "{text}");
     let pages = value(&reply);
     let wanted =
         [json!("Page 5"), json!("Page 3"), Value::Null, Value::Null, json!("Page 1"), json!("Page 5")];
