@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use varve_archive::history::HistoryReader;
 use varve_archive::verbs::log::VersionInfo;
 use varve_archive::verbs::show::PageChange;
-use varve_archive::{ArchiveError, RecordId, VersionId};
+use varve_archive::{ArchiveError, Capture, CaptureOwner, RecordId, VersionId};
 
 use crate::error::Error;
 use crate::printer::{BAD_STYLE, FAINT_STYLE, GOOD_STYLE, STRONG_STYLE, WARNING_STYLE, counted, visible};
@@ -12,6 +12,15 @@ use crate::printer::{BAD_STYLE, FAINT_STYLE, GOOD_STYLE, STRONG_STYLE, WARNING_S
 /// The first eight digits of a version id, which are enough to name it.
 pub(crate) fn short_version_id(version: &VersionId) -> String {
     version.to_string().chars().take(8).collect()
+}
+
+/// The short version id of a capture, or what its run is instead of a version.
+pub(crate) fn version_of_capture_text(history: &HistoryReader, capture: &Capture) -> Result<String, Error> {
+    Ok(match capture.owner {
+        CaptureOwner::Version(version) => short_version_id(&version),
+        CaptureOwner::Run(run) if history.is_unfinished(run)? => "(unfinished)".to_owned(),
+        CaptureOwner::Run(_) => "(no version)".to_owned(),
+    })
 }
 
 /// The hex digits of a record id, without the prefix.

@@ -195,7 +195,7 @@ pub struct Tombstone {
     /// The digest of its payload, or of its block if it had no payload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
-    /// The run that it belonged to.
+    /// The run that it belonged to; for a manifest, the run that became the version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunId>,
     /// The version whose manifest it was, if it was a manifest.
@@ -238,6 +238,17 @@ impl Tombstone {
     /// record.
     pub fn page(&self) -> Option<&str> {
         self.url.as_deref().filter(|_| self.kind == TombstoneKind::Page)
+    }
+
+    /// The run that became the version that it removes. Its remaining responses are captures of
+    /// other versions only.
+    pub fn removed_run(&self) -> Option<RunId> {
+        self.run.filter(|_| self.version.is_some())
+    }
+
+    /// The run that loses a capture.
+    pub fn run_of_capture(&self) -> Option<RunId> {
+        self.run.filter(|_| self.version.is_none())
     }
 
     /// Whether it removes a record.

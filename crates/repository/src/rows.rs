@@ -219,10 +219,10 @@ pub fn rows_of_fact(record: RecordId, fact: &Fact) -> Result<Vec<CatalogRow>, Fa
             }]
         }
         Fact::Tombstone(tombstone) => {
-            vec![CatalogRow::Removal(Box::new(Removal {
-                tombstone_record: record,
-                tombstone: (**tombstone).clone(),
-            }))]
+            let removal = Removal { tombstone_record: record, tombstone: (**tombstone).clone() };
+            // Other versions list the responses that remain of a removed run.
+            let run = tombstone.removed_run().map(CatalogRow::ForgetRun);
+            std::iter::once(CatalogRow::Removal(Box::new(removal))).chain(run).collect()
         }
     })
 }

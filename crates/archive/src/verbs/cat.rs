@@ -276,7 +276,7 @@ pub fn head(history: &HistoryReader, capture: &Capture) -> Result<Vec<u8>, Archi
     Ok(text.into_bytes())
 }
 
-/// The version of a capture; `None` while its run is unfinished.
+/// The version of a capture; `None` if its run has become none.
 pub fn version_of(capture: &Capture) -> Option<VersionId> {
     match capture.owner {
         CaptureOwner::Version(version) => Some(version),

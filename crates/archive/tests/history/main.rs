@@ -11,6 +11,7 @@ mod purge;
 mod purge_beside;
 mod purge_holders;
 mod purge_pages;
+mod purge_runs;
 mod rebuilding;
 mod retention;
 mod scene;

@@ -282,6 +282,16 @@ pub(crate) fn texts(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
 /// Stores a run of captures as a version.
 pub(crate) fn capture(root: &Path, number: u128, pages: &[(&str, &[u8])]) -> VersionId {
     let history = ArchiveHistoryWriter::open(root, opening()).expect("opened");
+    let records = store_run(&history, number, pages);
+    seal_run(root, history, number, records)
+}
+
+/// Stores the responses of a run, which becomes no version yet.
+pub(crate) fn store_run(
+    history: &ArchiveHistoryWriter,
+    number: u128,
+    pages: &[(&str, &[u8])],
+) -> Vec<RecordId> {
     let store = history.writer().store();
     let run = run_numbered(number).to_string();
     let warcinfo = Some(store.describe_run(&[("varve-run", run)]).expect("described"));
@@ -293,7 +303,7 @@ pub(crate) fn capture(root: &Path, number: u128, pages: &[(&str, &[u8])]) -> Ver
         let exchange = NewExchange { warcinfo, ..exchange_of_run(number, url, &response) };
         records.push(keeper.keep(&mut packer, &exchange).expect("kept").receipt.record);
     }
-    seal_run(root, history, number, records)
+    records
 }
 
 /// For each response, whether the field of the standard or that of varve has the digest of the

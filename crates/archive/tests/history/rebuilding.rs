@@ -5,16 +5,18 @@ use std::path::Path;
 
 use proptest::prelude::*;
 
+use crate::purge::{capture, request, rewrite, run_numbered, store_run};
 use crate::scene::*;
 use varve_archive::expectations::{
     Observed, OnAnswer, ProbeRequest, ProbeResponse, Prober, UrlDatabase, UrlsError,
 };
 use varve_archive::history::ArchiveHistoryWriter;
 use varve_archive::verbs::check::{CheckLabel, ExpectationSource, Request, check};
+use varve_archive::verbs::purge::Request as PurgeRequest;
 use varve_archive::verbs::{checkout, rebuild, score, tag};
 use varve_archive::{ArchiveError, ArchivePaths, Moment, VersionId};
-use varve_core::CheckId;
 use varve_core::exchange::Exchange;
+use varve_core::{CheckId, WorkerId};
 
 /// Something that people do.
 #[derive(Clone, Debug)]
@@ -25,6 +27,10 @@ enum Step {
     CommitSite(Vec<(u8, u8)>),
     /// As many, all of which say the same: the site becomes what it was before.
     CommitTemplate(u8),
+    /// A run that becomes a version. The last bodies are answers that say that a page is gone.
+    Capture(Vec<(u8, u8)>),
+    /// A purge of a version.
+    Drop(usize),
     Tag(u8, usize),
     Untag(u8),
     Checkout(usize),
@@ -42,6 +48,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         4 => prop::collection::btree_map(0u8..30, 0u8..4, 0..8)
             .prop_map(|map| Step::CommitSite(map.into_iter().collect())),
         8 => (1u8..3).prop_map(Step::CommitTemplate),
+        4 => pages().prop_map(Step::Capture),
+        2 => (0usize..9).prop_map(Step::Drop),
         1 => (0u8..3, 0usize..9).prop_map(|(name, version)| Step::Tag(name, version)),
         1 => (0u8..3).prop_map(Step::Untag),
         1 => (0usize..9).prop_map(Step::Checkout),
@@ -56,7 +64,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 fn perform(root: &Path, steps: &[Step]) {
     let mut writer = Some(history(root));
     let mut made: Vec<VersionId> = Vec::new();
-    for step in steps {
+    for (number, step) in steps.iter().enumerate() {
         let pick = |number: usize| made.get(number % made.len().max(1)).copied();
         let open = writer.get_or_insert_with(|| history(root));
         match step {
@@ -75,6 +83,17 @@ fn perform(root: &Path, steps: &[Step]) {
             Step::CommitFrom(parent, pages) => {
                 let parent = pick(*parent);
                 made.push(commit_numbers(open, parent, pages));
+            }
+            Step::Capture(pages) => {
+                drop(writer.take());
+                made.push(capture_numbers(root, number, pages));
+            }
+            Step::Drop(version) => {
+                if let Some(version) = pick(*version) {
+                    drop(writer.take());
+                    made.retain(|other| *other != version);
+                    drop_version(root, version, &made);
+                }
             }
             Step::Tag(name, version) => {
                 if let Some(version) = pick(*version) {
@@ -123,6 +142,29 @@ fn commit_numbers(
         ..Default::default()
     };
     varve_archive::verbs::commit::commit(writer, &request, pages, &|_| {}).expect("committed").version
+}
+
+fn capture_numbers(root: &Path, number: usize, pages: &[(u8, u8)]) -> VersionId {
+    let response = |body: u8| {
+        let status = if body == 3 { "404 Not Found" } else { "200 OK" };
+        format!("HTTP/1.1 {status}\r\nContent-Length: 1\r\n\r\n{body}").into_bytes()
+    };
+    let pages: Vec<(String, Vec<u8>)> =
+        pages.iter().map(|(url, body)| (format!("https://e.org/{url}"), response(*body))).collect();
+    let pages: Vec<(&str, &[u8])> = pages.iter().map(|(url, response)| (&**url, &**response)).collect();
+    // The number of a run is the second of its captures: after those of all commits.
+    capture(root, 2_000_000_000 + number as u128, &pages)
+}
+
+/// Removes a version. The states of the others stay as they are.
+fn drop_version(root: &Path, version: VersionId, others: &[VersionId]) {
+    let states = |root: &Path| {
+        let open = reader(root);
+        others.iter().map(|other| contents(&open, *other)).collect::<Vec<_>>()
+    };
+    let before = states(root);
+    rewrite(root, &PurgeRequest { versions: vec![version], ..request(&[]) });
+    assert_eq!(states(root), before);
 }
 
 /// A web of numbered pages, each in one of four moods: there, elsewhere, missing, silent.
@@ -211,8 +253,28 @@ proptest! {
         rebuild::rebuild(&ArchivePaths::new(root.path()), opening(), &|_| {}).expect("rebuilt");
         let after = reader(root.path());
         prop_assert_eq!(rows(&after), kept);
+        prop_assert_eq!(after.catalog().open_runs().expect("read"), []);
         prop_assert_eq!(after.head().expect("read"), head);
     }
+}
+
+/// The silos do not tell it from a run that saved a page and was killed before its version.
+#[test]
+fn a_run_whose_queue_is_lost_is_not_unfinished() {
+    let root = tempfile::tempdir().expect("a folder");
+    make(Kind::Archive, root.path());
+    let run = run_numbered(1);
+    let history = ArchiveHistoryWriter::open(root.path(), opening()).expect("opened");
+    let worker = WorkerId::new(run.into_inner());
+    drop(history.frontier_store().begin_run(run, worker, Moment::from_seconds(1), "{}").expect("begun"));
+    store_run(&history, 1, &[("https://e.org/", b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n1")]);
+    history.writer().store().sync().expect("synced");
+    drop(history);
+    assert!(reader(root.path()).is_unfinished(run).expect("read"));
+    rebuild::rebuild(&ArchivePaths::new(root.path()), opening(), &|_| {}).expect("rebuilt");
+    let open = reader(root.path());
+    assert_eq!(open.catalog().open_runs().expect("read"), [run]);
+    assert!(!open.is_unfinished(run).expect("read"));
 }
 
 #[test]

@@ -19,7 +19,7 @@ use crate::verb::{Error, ExitStatus, Session, Verb};
 use crate::version_graph::VersionGraph;
 use crate::version_names::resolve_version;
 use crate::version_text::{
-    describe_version, missing_parent_note, short_version_id, status_text, version_json,
+    describe_version, missing_parent_note, status_text, version_json, version_of_capture_text,
 };
 
 /// Rows read at a time.
@@ -393,8 +393,7 @@ impl LogArgs {
             }
             return session.printer.json(&row);
         }
-        let version = version_of(capture);
-        let version = version.map_or("(unfinished)".to_owned(), |version| short_version_id(&version));
+        let version = version_of_capture_text(history, capture)?;
         let length = capture.length.map_or("?".to_owned(), |length| length.to_string());
         let body = match columns.body {
             true => history.body_id(capture)?.to_string().chars().take(12).collect(),

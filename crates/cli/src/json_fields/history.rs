@@ -15,7 +15,7 @@ pub(super) const VERB_FIELDS: &[JsonVerb] = &[
                     ("time", "string or null", "when it was captured; null if only its removal is known"),
                     ("status", "number or null", "the HTTP status"),
                     ("body", "string or null", "the id of the body"),
-                    ("version", "string or null", "the version; null if its run is unfinished"),
+                    ("version", "string or null", "the version; null if its run has become none"),
                     ("length", "number or null", "the length of the body in bytes"),
                     ("truncated", "bool, optional", "whether the response is incomplete"),
                     (

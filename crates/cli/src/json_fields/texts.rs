@@ -12,7 +12,7 @@ pub(super) const VERB_FIELDS: &[JsonVerb] = &[
                 ("title", "string or null", "the title of the page"),
                 ("type", "string", "the kind of content, such as `page`"),
                 ("time", "string", "when the text was captured"),
-                ("version", "string or null", "the version; null if its run is unfinished"),
+                ("version", "string or null", "the version; null if its run has become none"),
                 ("body", "string", "the id of the body"),
                 ("snippet", "string or null", "the text around the words; null if only title or URL match"),
                 ("marks", "array of pair", "the first byte and the end of each word in the snippet"),
@@ -36,7 +36,7 @@ pub(super) const VERB_FIELDS: &[JsonVerb] = &[
         objects: &[JsonObject {
             when: "For each passage or line, in order",
             fields: &[
-                ("version", "string or null", "the version that brought it; null if its run is unfinished"),
+                ("version", "string or null", "the version that brought it; null if its run has become none"),
                 ("time", "string", "when that was captured"),
                 ("author", "string or null", "the author of the version"),
                 ("type", "string", "what it is, such as `title`, `heading` or `text`"),

@@ -17,7 +17,7 @@ use varve_core::head_store::HeadStore;
 use varve_core::headers::Redaction;
 use varve_core::history::Capture;
 use varve_core::receipt::Renderings;
-use varve_core::{BodyId, Moment, RecordId, VersionId};
+use varve_core::{BodyId, Moment, RecordId, RunId, VersionId};
 use varve_store::exchange::scan_from;
 use varve_store::index::{IndexPrefix, SiloPlace};
 use varve_store::steps::step;
@@ -213,6 +213,10 @@ impl ArchiveHistoryReader {
 
     pub(super) fn unfinished_since(&self) -> Result<Option<Moment>, RepositoryError> {
         Ok(self.frontier.unfinished_runs()?.first().map(|open| open.time))
+    }
+
+    pub(super) fn is_unfinished(&self, run: RunId) -> Result<bool, RepositoryError> {
+        Ok(self.frontier.unfinished_runs()?.iter().any(|open| open.run == run))
     }
 
     /// The catalog rows.

@@ -11,7 +11,7 @@ use varve_catalog::CatalogRead;
 use varve_core::headers::Redaction;
 use varve_core::history::{Capture, CaptureChoice};
 use varve_core::receipt::Renderings;
-use varve_core::{BodyId, Moment, VersionId};
+use varve_core::{BodyId, Moment, RunId, VersionId};
 
 use super::{
     ArchiveHistoryReader, CrystalHistoryReader, HeadState, HostPairing, MokuHistoryReader, RecordPlace,
@@ -222,6 +222,16 @@ impl HistoryReader {
         match self {
             Self::Archive(archive) => archive.unfinished_since(),
             Self::Moku(_) | Self::Crystal(_) => Ok(None),
+        }
+    }
+
+    /// Whether a run is still in progress, or can be resumed. A run without a version that is
+    /// neither was killed while it saved the pages of an extraction, or lost its queue with the
+    /// catalog.
+    pub fn is_unfinished(&self, run: RunId) -> Result<bool, RepositoryError> {
+        match self {
+            Self::Archive(archive) => archive.is_unfinished(run),
+            Self::Moku(_) | Self::Crystal(_) => Ok(false),
         }
     }
 

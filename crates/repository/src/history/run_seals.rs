@@ -44,13 +44,12 @@ pub(super) fn broken_seals(
     tombstones: &[Tombstone],
 ) -> io::Result<Vec<(RecordId, String)>> {
     let mut rewritten: HashMap<RunId, PurgedRecords> = HashMap::new();
-    for Tombstone { record, run, replaced_by, .. } in tombstones {
-        // Seals cover only response records, and only these have a run and a tombstone of their
-        // own.
-        let Some(run) = run else { continue };
-        let run = rewritten.entry(*run).or_default();
-        run.gone.insert(*record);
-        run.instead.extend(*replaced_by);
+    for tombstone in tombstones {
+        // Seals cover only response records.
+        let Some(run) = tombstone.run_of_capture() else { continue };
+        let run = rewritten.entry(run).or_default();
+        run.gone.insert(tombstone.record);
+        run.instead.extend(tombstone.replaced_by);
     }
     for PurgedRecords { gone, instead } in rewritten.values_mut() {
         // A replacement that a later rewrite removed was never covered by a seal.

@@ -106,9 +106,11 @@ impl PurgeSelection {
             self.runs.extend(run.map(|run| (id, run)));
         }
         if gone.takes(header, id, run) {
-            let (version, parent) = gone.history.manifests.get(&id).copied().unzip();
-            let mut tombstone = describe(header, id, version);
-            tombstone.parent = parent.flatten();
+            let mut tombstone = describe(header, id);
+            if let Some(removed) = gone.history.manifests.get(&id) {
+                tombstone.version = Some(removed.version);
+                (tombstone.parent, tombstone.run) = (removed.parent, removed.run);
+            }
             tombstone.url = tombstone.url.or_else(|| gone.history.objects.urls.get(&id).cloned());
             self.add(tombstone, silo);
         }
@@ -121,7 +123,7 @@ impl PurgeSelection {
             let about = header.reference("WARC-Refers-To").and_then(record_id);
             let is_remark = header.record_type() == RecordType::Metadata && !is_tombstone(header);
             if is_remark && !gone.contains(&id) && about.is_some_and(|about| gone.contains(&about)) {
-                self.add(describe(header, id, None), silo);
+                self.add(describe(header, id), silo);
             }
         })?;
         Ok(())
@@ -171,10 +173,18 @@ impl UrlSelection<'_> {
     }
 }
 
+/// A manifest to remove.
+struct RemovedManifest {
+    version: VersionId,
+    parent: Option<VersionId>,
+    /// The run that became the version.
+    run: Option<RunId>,
+}
+
 /// What becomes of runs.
 #[derive(Default)]
 struct RunScan {
-    /// Runs of removed versions.
+    /// Runs of removed versions, also of earlier purges.
     removed: HashSet<RunId>,
     /// Runs that lose a capture.
     touched: HashSet<RunId>,
@@ -225,8 +235,8 @@ impl ObjectScan {
 struct PurgeScan<'a> {
     selected: UrlSelection<'a>,
     versions: HashSet<VersionId>,
-    /// The records of removed manifests, each with its version and the parent of that.
-    manifests: HashMap<RecordId, (VersionId, Option<VersionId>)>,
+    /// The manifests to remove, by their records.
+    manifests: HashMap<RecordId, RemovedManifest>,
     runs: RunScan,
     objects: ObjectScan,
     /// Changes that no manifest has named yet.
@@ -288,8 +298,10 @@ impl<'a> PurgeScan<'a> {
     }
 
     /// A page with a tombstone is hidden in all earlier versions. It holds nothing, and need not be
-    /// removed again.
+    /// removed again. Responses of a run whose version was removed are here only for the versions
+    /// that adopted them.
     fn hear_tombstone(&mut self, tombstone: Tombstone) {
+        self.runs.removed.extend(tombstone.removed_run());
         if let Some(url) = tombstone.page() {
             self.objects.holding.remove(&(tombstone.record, number(url)));
             self.objects.hiding.remove(&(tombstone.record, url.to_owned()));
@@ -305,8 +317,9 @@ impl<'a> PurgeScan<'a> {
         }
         let kept_with_it = manifest.plan.iter().chain(manifest.expectations.values());
         if is_gone {
-            self.runs.removed.extend(manifest.run.as_ref().map(|run| run.id));
-            self.manifests.insert(record, (id, manifest.parent));
+            let run = manifest.run.as_ref().map(|run| run.id);
+            self.runs.removed.extend(run);
+            self.manifests.insert(record, RemovedManifest { version: id, parent: manifest.parent, run });
             self.objects.going.extend(kept_with_it);
         } else {
             self.objects.staying.extend(kept_with_it);
@@ -440,7 +453,7 @@ fn describe_page(record: RecordId, url: &str) -> Tombstone {
     Tombstone { url: Some(url.to_owned()), ..Tombstone::new(record, TombstoneKind::Page) }
 }
 
-fn describe(header: &RecordHeader, id: RecordId, version: Option<VersionId>) -> Tombstone {
+fn describe(header: &RecordHeader, id: RecordId) -> Tombstone {
     let text = |name| header.fields.get(name).map(|value| String::from_utf8_lossy(value).into_owned());
     let url = page_of(header).map(Cow::into_owned);
     Tombstone {
@@ -448,7 +461,6 @@ fn describe(header: &RecordHeader, id: RecordId, version: Option<VersionId>) -> 
         digest: text("WARC-Payload-Digest").or_else(|| text("WARC-Block-Digest")),
         // A run is sealed over its captures alone.
         run: run_of(header).filter(|_| is_capture(header)),
-        version,
         ..Tombstone::new(id, kind_of(header.record_type()))
     }
 }
