@@ -166,7 +166,7 @@ fn extract_plain_text(input: &PageInput<'_>, options: &ExtractOptions) -> Extrac
     let decoded = charset::decode(input.body, input.content_type);
     let page = ExtractedPage {
         url: input.requested_url.to_owned(),
-        content_text: Some(decoded.text.into_owned()).filter(|_| options.text),
+        content_text: Some(decoded.text.into_owned()).filter(|text| options.text && !text.is_empty()),
         ..ExtractedPage::default()
     };
     finish(page, None)

@@ -103,6 +103,8 @@ fn plain_text_is_its_own_content() {
     };
     let found = extract(&input, &ExtractOptions::default());
     assert_eq!((found.page.content_text.as_deref(), found.failure), (Some("café\n  two"), None));
+    let empty = extract(&PageInput { body: b"", ..input }, &ExtractOptions::default());
+    assert_eq!(empty.page.content_text, None, "an empty text is no field");
 }
 
 proptest! {
