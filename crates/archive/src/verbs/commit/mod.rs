@@ -130,7 +130,7 @@ pub fn commit(
             (head, head)
         }
     };
-    let storage = PageStorage { history, request, now, progress };
+    let storage = PageStorage { history, request, redaction: history.redaction(), now, progress };
     let NewPages { mut stored, is_beside_parent, record } = store_pages(&storage, source, parent)?;
     if stored.count == 0 {
         return Err(ArchiveError::NothingToCommit);

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use varve_core::Moment;
 use varve_core::body::StoredBody;
 use varve_core::fact::ManifestPage;
-use varve_core::headers::HeaderView;
+use varve_core::headers::{HeaderView, Redaction};
 use varve_repository::RepositoryError;
 use varve_repository::history::{BodyInput, BodyWorker, CommittedPage, CommittedPages, HistoryWriter};
 use varve_repository::media_type::OCTET_STREAM;
@@ -44,6 +44,8 @@ pub(super) struct StoredPages {
 pub(super) struct PageStorage<'a> {
     pub(super) history: &'a HistoryWriter,
     pub(super) request: &'a Request,
+    /// Whether headers are redacted. A site would read its database for each page.
+    pub(super) redaction: Redaction,
     /// The time of the commit.
     pub(super) now: Moment,
     pub(super) progress: &'a (dyn Fn(u64) + Sync),
@@ -202,7 +204,7 @@ impl PageStorage<'_> {
             url: page.url,
             time: page.time.map_or(self.now, |time| self.history.stored_time(time)),
             status: page.status,
-            headers: HeaderView::of(&page.headers, self.history.redaction()),
+            headers: HeaderView::of(&page.headers, self.redaction),
             body: body.id,
             length: body.length,
             record: None,
