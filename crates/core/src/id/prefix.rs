@@ -13,7 +13,7 @@ const MIN_HEX_DIGITS: usize = 4;
 const MAX_HEX_DIGITS: usize = 64;
 const PREFIX_KIND: &str = "id prefix";
 
-/// The first hex digits of a [`BodyId`] or [`RecordId`], at least four.
+/// The first hex digits of a [`BodyId`](super::BodyId) or [`RecordId`], at least four.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct IdPrefix {
     /// The digits, followed by zeroes.
