@@ -17,6 +17,27 @@ use varve_crawl::{CrawlError, and_more};
 /// Why a verb failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
+    /// There is no version that could be sealed.
+    #[error("there are no versions to seal")]
+    NothingToSeal,
+    /// A seal needs a private key.
+    #[error("there is no key to sign with")]
+    NoSealKey,
+    /// The log has no checkpoint.
+    #[error("nothing is sealed here")]
+    NothingSealed,
+    /// A version is not in the log.
+    #[error("version {0} is not sealed")]
+    NotSealed(VersionId),
+    /// The record of a manifest is not that of its version.
+    #[error("the manifest of version {0} is not the one that its id is derived from")]
+    OtherManifest(VersionId),
+    /// The files of the log do not match its checkpoint.
+    #[error("the files in `seal` do not match the newest checkpoint")]
+    LogFilesDiffer,
+    /// The answer of a timestamp authority cannot be kept.
+    #[error("the timestamp cannot be kept: {0}")]
+    Timestamp(varve_tlog::LogError),
     /// The archive could not be opened, read or written.
     #[error(transparent)]
     Repository(#[from] RepositoryError),

@@ -221,3 +221,26 @@ CREATE TABLE hidden_pages (
     until            INTEGER NOT NULL        -- `owners.no` of the last version that it applies to
 ) WITHOUT ROWID;
 CREATE INDEX hidden_pages_by_page ON hidden_pages (record, url);
+
+-- The log of versions: the manifests of versions in the order in which they were sealed. A leaf stays when its version
+-- is removed.
+CREATE TABLE log_leaves (
+    leaf     INTEGER PRIMARY KEY,
+    manifest BLOB NOT NULL,                  -- the SHA-256 of the manifest
+    version  BLOB NOT NULL
+);
+CREATE INDEX log_leaves_by_version ON log_leaves (version);
+
+CREATE TABLE log_checkpoints (
+    size INTEGER PRIMARY KEY,                -- the number of leaves
+    note TEXT NOT NULL,
+    keys TEXT NOT NULL,                      -- the public keys of its signatures, one per line
+    time INTEGER NOT NULL
+);
+
+CREATE TABLE log_timestamps (
+    size   INTEGER NOT NULL,                 -- of the checkpoint
+    answer TEXT NOT NULL,                    -- in base64
+    time   INTEGER NOT NULL,
+    PRIMARY KEY (size, answer)
+) WITHOUT ROWID;

@@ -12,7 +12,9 @@ mod sqlite;
 pub use frontier::SqliteFrontierStore;
 pub use search::SqliteSearchIndex;
 pub use sqlite::SqliteCatalog;
-pub use varve_core::catalog::{Catalog, CatalogError, CatalogRead, CatalogRow, Removal, UrlMatch, dump_rows};
+pub use varve_core::catalog::{
+    Catalog, CatalogError, CatalogRead, CatalogRow, Removal, SealedLogRead, UrlMatch, dump_rows,
+};
 pub use varve_core::frontier::{
     ClaimRequest, ClaimedUrl, FetchReason, Frontier, FrontierCounts, FrontierOutcome, FrontierStore, NewUrl,
     OpenRun, PastUrl,

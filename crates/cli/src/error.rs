@@ -12,7 +12,9 @@ use varve_archive::expectations::UrlsError;
 use varve_archive::pages::PageError;
 use varve_archive::verbs::check::LinkSourceError;
 use varve_archive::verbs::doctor::DoctorError;
+use varve_archive::verbs::seal::SealKeyError;
 use varve_archive::verbs::urls::add::AddError;
+use varve_archive::verbs::verify::VerifyFileError;
 use varve_archive::{ArchiveError, CrawlError, LockError, RepositoryError};
 use varve_serve::ServeError;
 use varve_serve::token::SigningKeyError;
@@ -91,6 +93,12 @@ pub(crate) enum Error {
     /// There is no signing key.
     #[error("there is no signing key")]
     NoSigningKey,
+    /// A key of the log cannot be made or used.
+    #[error(transparent)]
+    SealKey(#[from] SealKeyError),
+    /// A file cannot be verified.
+    #[error(transparent)]
+    VerifyFile(#[from] VerifyFileError),
     /// A WARC or ARC file cannot be examined or repaired.
     #[error(transparent)]
     Doctor(#[from] DoctorError),

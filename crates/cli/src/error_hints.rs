@@ -11,7 +11,9 @@ use varve_archive::pages::PageError;
 use varve_archive::verbs::capture::CredentialsError;
 use varve_archive::verbs::crystal::Error as CrystalError;
 use varve_archive::verbs::doctor::DoctorError;
+use varve_archive::verbs::seal::SealKeyError;
 use varve_archive::verbs::urls::add::AddError;
+use varve_archive::verbs::verify::VerifyFileError;
 use varve_archive::{
     AardwarcError, ArchiveError, CatalogError, CrawlError, EditError, EntryKind, FolderError, IndexError,
     LockError, RecordPackError, RepositoryError, SettingsError, StoreError,
@@ -64,6 +66,11 @@ fn hint(failure: &Error) -> Option<&'static str> {
         Error::Urls(failure) | Error::UrlAdd(AddError::Database(failure)) => urls_hint(failure),
         Error::UrlAdd(AddError::Answer { .. }) => "`--offline` records the path without a request",
         Error::Doctor(failure) => doctor_hint(failure),
+        Error::SealKey(failure) => seal_key_hint(failure),
+        Error::VerifyFile(VerifyFileError::NoProof { .. }) =>
+            "`varve seal prove` makes a proof; without a file, `varve verify` checks the archive",
+        Error::VerifyFile(VerifyFileError::NoCheckpoint { .. }) =>
+            "`varve seal` prints the checkpoint; `seal/checkpoint` in an archive is the newest",
         Error::Archive(failure) => archive_hint(failure),
         Error::Reachable { .. } =>
             "anyone who can connect can read the whole archive; to allow that, give `--allow-remote`, and the name of the server with `--host`",
@@ -107,8 +114,26 @@ fn page_hint(failure: &PageError) -> Option<&'static str> {
     }
 }
 
+fn seal_key_hint(failure: &SealKeyError) -> Option<&'static str> {
+    hint_table! { failure;
+        SealKeyError::Exists(_) => "varve replaces no key; choose another name, or move it away",
+        SealKeyError::Readable(_) => "`chmod 600 FILE`; if others may have read it, make another key",
+        SealKeyError::Key { .. } =>
+            "`varve seal make-key` makes a private key and prints the public one, for `varve verify --key`",
+        SealKeyError::Write { source, .. } => write_hint(source.kind()),
+    }
+}
+
 fn archive_hint(failure: &ArchiveError) -> Option<&'static str> {
     hint_table! { failure;
+        ArchiveError::NoSealKey => "`varve seal make-key` makes one; `--key FILE` names one in another place",
+        ArchiveError::NothingSealed => "`varve seal` seals the versions of an archive",
+        ArchiveError::NothingToSeal => "`varve capture URL` and `varve commit FILE` make versions",
+        ArchiveError::NotSealed(_) => "`varve seal` seals it",
+        ArchiveError::LogFilesDiffer => "`varve verify` names them, and `varve rebuild` writes them again",
+        ArchiveError::OtherManifest(_) => "`varve audit` lists the damage",
+        ArchiveError::Timestamp(_) =>
+            "the answer must be for a request that `varve seal --timestamp-request` wrote for this archive",
         ArchiveError::Repository(failure) => repository_hint(failure),
         ArchiveError::Crawl(failure) => crawl_hint(failure),
         ArchiveError::NoArchive(_) =>

@@ -9,6 +9,7 @@
 
 mod check_record;
 mod extraction_record;
+mod log_record;
 
 use std::collections::BTreeMap;
 
@@ -16,11 +17,12 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::headers::HeaderView;
-use crate::history::{Coverage, Version, uuid_of};
-use crate::{BodyId, Moment, RecordId, RunId, VersionId};
+use crate::history::{Coverage, Version};
+use crate::{BodyId, ManifestDigest, Moment, RecordId, RunId, VersionId};
 
 pub use check_record::{CheckRecord, EvidenceRecord, UrlVerdict, VerdictDetail};
 pub use extraction_record::{DomainSettingsSet, ExtractionDeleted, ExtractionRecord};
+pub use log_record::{CheckpointSigned, CheckpointTimestamped, LeavesAdded};
 
 /// The manifest of a version: its parent, message, author, time, and what it changed against the
 /// state of its parent.
@@ -319,6 +321,12 @@ pub enum Fact {
     ExtractionDeleted(ExtractionDeleted),
     /// The settings of a domain were set or deleted.
     DomainSettings(Box<DomainSettingsSet>),
+    /// Versions became leaves of the log.
+    LogLeaves(Box<LeavesAdded>),
+    /// A checkpoint of the log was signed.
+    LogCheckpoint(Box<CheckpointSigned>),
+    /// A checkpoint of the log got a timestamp.
+    LogTimestamp(Box<CheckpointTimestamped>),
 }
 
 /// The media types of facts.
@@ -345,6 +353,12 @@ pub mod media_type {
     pub const EXTRACTION_DELETED: &str = "application/vnd.varve.extraction-deleted+json";
     /// The settings of a domain.
     pub const DOMAIN_SETTINGS: &str = "application/vnd.varve.domain-settings+json";
+    /// Leaves of the log.
+    pub const LOG_LEAVES: &str = "application/vnd.varve.log-leaves+json";
+    /// A checkpoint of the log.
+    pub const LOG_CHECKPOINT: &str = "application/vnd.varve.log-checkpoint+json";
+    /// A timestamp of a checkpoint.
+    pub const LOG_TIMESTAMP: &str = "application/vnd.varve.log-timestamp+json";
 }
 
 /// A fact could not be parsed.
@@ -372,6 +386,9 @@ impl Fact {
             media_type::EXTRACTION => serde_json::from_slice(json).map(Self::Extraction),
             media_type::EXTRACTION_DELETED => serde_json::from_slice(json).map(Self::ExtractionDeleted),
             media_type::DOMAIN_SETTINGS => serde_json::from_slice(json).map(Self::DomainSettings),
+            media_type::LOG_LEAVES => serde_json::from_slice(json).map(Self::LogLeaves),
+            media_type::LOG_CHECKPOINT => serde_json::from_slice(json).map(Self::LogCheckpoint),
+            media_type::LOG_TIMESTAMP => serde_json::from_slice(json).map(Self::LogTimestamp),
             _ => return None,
         };
         Some(fact.map_err(|source| FactError { media_type: media_type.to_owned(), source }))
@@ -391,6 +408,9 @@ impl Fact {
             Self::Extraction(fact) => serde_json::to_vec(fact),
             Self::ExtractionDeleted(fact) => serde_json::to_vec(fact),
             Self::DomainSettings(fact) => serde_json::to_vec(fact),
+            Self::LogLeaves(fact) => serde_json::to_vec(fact),
+            Self::LogCheckpoint(fact) => serde_json::to_vec(fact),
+            Self::LogTimestamp(fact) => serde_json::to_vec(fact),
         };
         json.expect("facts can be written as JSON")
     }
@@ -409,14 +429,22 @@ impl Fact {
             Self::Extraction(_) => media_type::EXTRACTION,
             Self::ExtractionDeleted(_) => media_type::EXTRACTION_DELETED,
             Self::DomainSettings(_) => media_type::DOMAIN_SETTINGS,
+            Self::LogLeaves(_) => media_type::LOG_LEAVES,
+            Self::LogCheckpoint(_) => media_type::LOG_CHECKPOINT,
+            Self::LogTimestamp(_) => media_type::LOG_TIMESTAMP,
         }
     }
 }
 
 impl Manifest {
+    /// The digest of a manifest with these bytes.
+    pub fn digest(bytes: &[u8]) -> ManifestDigest {
+        ManifestDigest::new(Sha256::digest(bytes).into())
+    }
+
     /// The id of the version whose manifest has these bytes.
     pub fn version_id(bytes: &[u8]) -> VersionId {
-        VersionId::new(uuid_of(&Sha256::digest(bytes).into()))
+        Self::digest(bytes).version()
     }
 
     /// The same manifest without what it says about pages.

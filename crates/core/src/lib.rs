@@ -29,5 +29,7 @@ pub mod trap;
 pub mod url;
 pub mod writer_lock;
 
-pub use id::{BodyId, CaptureId, CheckId, RecordId, RunId, SiloNo, UrlKey, VersionId, WorkerId};
+pub use id::{
+    BodyId, CaptureId, CheckId, ManifestDigest, RecordId, RunId, SiloNo, UrlKey, VersionId, WorkerId,
+};
 pub use time::Moment;

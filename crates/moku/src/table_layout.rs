@@ -5,8 +5,8 @@ use varve_core::catalog::CatalogRow;
 use varve_core::history::StoredScore;
 use varve_sqlite::column::{ColumnIdForm, TimeUnit};
 use varve_sqlite::{
-    BatchEffect, DatabasePath, DiffTable, ExtractionTables, RemovalTables, SqlResult, TableLayout, TagTable,
-    UnlocatedError, VersionTable,
+    BatchEffect, DatabasePath, DiffTable, ExtractionTables, RemovalTables, SealedLogTables, SqlResult,
+    TableLayout, TagTable, UnlocatedError, VersionTable,
 };
 
 use crate::create_tables::MokuTables;
@@ -86,3 +86,5 @@ impl TableLayout for MokuTables {
 impl RemovalTables for MokuTables {}
 
 impl ExtractionTables for MokuTables {}
+
+impl SealedLogTables for MokuTables {}

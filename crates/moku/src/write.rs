@@ -43,6 +43,8 @@ fn store(connection: &Connection, row: CatalogRow, waiting: &mut BTreeSet<Versio
         | CatalogRow::ForgetExtraction(_)
         | CatalogRow::DomainSettings(_)
         | CatalogRow::ForgetDomainSettings(_) => Ok(()),
+        // The log is made from manifests, which a site does not store.
+        CatalogRow::LogLeaves(_) | CatalogRow::LogCheckpoint(_) | CatalogRow::LogTimestamp(_) => Ok(()),
         CatalogRow::Tag { name, version: Some(version), time } => execute(
             connection,
             "INSERT OR REPLACE INTO varve_tags (name, version_id, time) VALUES (?1, ?2, ?3)",

@@ -155,6 +155,16 @@ impl ArchivePaths {
         self.root.join("HEAD")
     }
 
+    /// The log of versions: tiles, checkpoints and timestamps, rebuilt from the silos.
+    pub fn seal(&self) -> PathBuf {
+        self.root.join("seal")
+    }
+
+    /// The private key of the log, unless it is kept elsewhere. It is not stored in the silos.
+    pub fn seal_key(&self) -> PathBuf {
+        self.root.join("seal.key")
+    }
+
     /// The plan, which users write: one file.
     pub fn plan(&self) -> PathBuf {
         self.root.join("plan.yaml")

@@ -32,6 +32,9 @@ pub struct UnreadableFact {
 /// An error of opening, reading or writing an archive.
 #[derive(Debug, thiserror::Error)]
 pub enum RepositoryError {
+    /// The log of versions cannot be used.
+    #[error("the log of versions cannot be used: {0}")]
+    Log(varve_tlog::LogError),
     /// A dictionary exceeds the size that silo readers are required to support (8 MiB).
     #[error("`{}` is no dictionary for silos: it is larger than 8 MiB", path.display())]
     Dictionary {
@@ -411,4 +414,10 @@ fn describe_removal(what: &str, removal: &Removal) -> String {
         tombstone.who.escape_debug(),
         tombstone.why.escape_debug(),
     )
+}
+
+impl From<varve_tlog::LogError> for RepositoryError {
+    fn from(error: varve_tlog::LogError) -> Self {
+        Self::Log(error)
+    }
 }

@@ -25,6 +25,7 @@ pub mod ordered_workers;
 pub mod page_path;
 pub mod pending_swap;
 pub mod rows;
+pub mod sealed_log;
 pub mod search;
 pub mod seen_files;
 pub mod settings;

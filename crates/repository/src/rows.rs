@@ -218,6 +218,9 @@ pub fn rows_of_fact(record: RecordId, fact: &Fact) -> Result<Vec<CatalogRow>, Fa
                 })),
             }]
         }
+        Fact::LogLeaves(added) => vec![CatalogRow::LogLeaves(added.clone())],
+        Fact::LogCheckpoint(signed) => vec![CatalogRow::LogCheckpoint(signed.clone())],
+        Fact::LogTimestamp(stamped) => vec![CatalogRow::LogTimestamp(stamped.clone())],
         Fact::Tombstone(tombstone) => {
             let removal = Removal { tombstone_record: record, tombstone: (**tombstone).clone() };
             // Other versions list the responses that remain of a removed run.

@@ -8,7 +8,7 @@ use rusqlite::Row;
 use rusqlite::types::Value;
 use uuid::Uuid;
 use varve_core::id::IdError;
-use varve_core::{BodyId, CaptureId, CheckId, Moment, RecordId, RunId, VersionId};
+use varve_core::{BodyId, CaptureId, CheckId, ManifestDigest, Moment, RecordId, RunId, VersionId};
 
 use crate::{SqlResult, UnlocatedError};
 
@@ -37,6 +37,7 @@ macro_rules! blob_ids {
 
 blob_ids! {
     BodyId: BodyId::new;
+    ManifestDigest: ManifestDigest::new;
     RecordId: RecordId::new;
     CaptureId: |bytes| CaptureId::new(Uuid::from_bytes(bytes));
     CheckId: |bytes| CheckId::new(Uuid::from_bytes(bytes));

@@ -28,8 +28,8 @@ pub use read_annotations::parsed_state;
 pub use reader_pool::ReaderPool;
 pub use table_catalog::TableCatalog;
 pub use table_layout::{
-    BatchEffect, CaptureTables, DiffTable, ExtractionTables, RemovalTables, TableLayout, TagTable,
-    VersionTable, WriteCache,
+    BatchEffect, CaptureTables, DiffTable, ExtractionTables, RemovalTables, SealedLogTables, TableLayout,
+    TagTable, VersionTable, WriteCache,
 };
 pub use verdicts::{store_check, store_verdict};
 

@@ -1,15 +1,50 @@
 //! The queries of a catalog, in any layout. Each runs on a connection of the pool.
 
-use varve_core::catalog::{CatalogRead, CatalogResult, Removal, UrlMatch};
+use varve_core::catalog::{CatalogRead, CatalogResult, Removal, SealedLogRead, UrlMatch};
+use varve_core::fact::{CheckpointSigned, CheckpointTimestamped};
 use varve_core::history::{
     Capture, CaptureFilter, KeyedUrl, ListCursor, PageAbsence, PageState, StateCounts, StoredCheck,
     StoredDiff, StoredDiffInfo, StoredDomainSettings, StoredExtraction, StoredScore, StoredVerdict,
     TimeOrder, VersionFilter, VersionInfo, VersionTag,
 };
-use varve_core::{BodyId, CheckId, Moment, RecordId, RunId, VersionId};
+use varve_core::{BodyId, CheckId, ManifestDigest, Moment, RecordId, RunId, VersionId};
 
 use crate::table_layout::TableLayout;
 use crate::{TableCatalog, read_annotations, verdicts, versions};
+
+impl<L: TableLayout> SealedLogRead for TableCatalog<L> {
+    fn log_size(&self) -> CatalogResult<u64> {
+        self.query(L::log_size)
+    }
+
+    fn log_leaves(&self, first: u64, limit: usize) -> CatalogResult<Vec<(u64, ManifestDigest)>> {
+        self.query(|connection| L::log_leaves(connection, first, limit))
+    }
+
+    fn leaf_of_version(&self, version: &VersionId) -> CatalogResult<Option<u64>> {
+        self.query(|connection| L::leaf_of_version(connection, version))
+    }
+
+    fn versions_without_leaf(&self, limit: usize) -> CatalogResult<Vec<VersionId>> {
+        self.query(|connection| L::versions_without_leaf(connection, limit))
+    }
+
+    fn versions_by_writing(&self, cursor: ListCursor<VersionId>) -> CatalogResult<Vec<VersionId>> {
+        self.query(|connection| L::versions_by_writing(connection, cursor))
+    }
+
+    fn log_checkpoints(&self, cursor: ListCursor<u64>) -> CatalogResult<Vec<CheckpointSigned>> {
+        self.query(|connection| L::log_checkpoints(connection, cursor))
+    }
+
+    fn last_log_checkpoint(&self) -> CatalogResult<Option<CheckpointSigned>> {
+        self.query(L::last_log_checkpoint)
+    }
+
+    fn log_timestamps(&self, size: u64) -> CatalogResult<Vec<CheckpointTimestamped>> {
+        self.query(|connection| L::log_timestamps(connection, size))
+    }
+}
 
 impl<L: TableLayout> CatalogRead for TableCatalog<L> {
     fn version(&self, id: &VersionId) -> CatalogResult<Option<VersionInfo>> {

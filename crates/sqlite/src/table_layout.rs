@@ -6,11 +6,12 @@
 
 use rusqlite::{Connection, Row};
 use varve_core::catalog::{CatalogResult, CatalogRow, Removal, UrlMatch};
+use varve_core::fact::{CheckpointSigned, CheckpointTimestamped};
 use varve_core::history::{
     Capture, CaptureFilter, ListCursor, PageAbsence, PageState, StateCounts, StoredScore, TimeOrder,
 };
 use varve_core::history::{KeyedUrl, StoredDomainSettings, StoredExtraction};
-use varve_core::{BodyId, RecordId, VersionId};
+use varve_core::{BodyId, ManifestDigest, RecordId, VersionId};
 
 use crate::SqlResult;
 use crate::column::{ColumnIdForm, TimeUnit};
@@ -84,7 +85,7 @@ pub enum BatchEffect {
 }
 
 /// A database that holds history. Functions are called in a transaction.
-pub trait TableLayout: CaptureTables + RemovalTables + ExtractionTables + 'static {
+pub trait TableLayout: CaptureTables + RemovalTables + ExtractionTables + SealedLogTables + 'static {
     /// Options for opening the database to write.
     type WriteOptions: Default;
     /// The cache of the writer.
@@ -302,6 +303,59 @@ pub trait ExtractionTables {
         _connection: &Connection,
         _cursor: ListCursor<&str>,
     ) -> SqlResult<Vec<StoredDomainSettings>> {
+        Ok(Vec::new())
+    }
+}
+
+/// How a database stores the log of versions. The default is for one that has none.
+pub trait SealedLogTables {
+    /// The number of the last leaf, plus one.
+    fn log_size(_connection: &Connection) -> SqlResult<u64> {
+        Ok(0)
+    }
+
+    /// Leaves by number, from `first` on.
+    fn log_leaves(
+        _connection: &Connection,
+        _first: u64,
+        _limit: usize,
+    ) -> SqlResult<Vec<(u64, ManifestDigest)>> {
+        Ok(Vec::new())
+    }
+
+    /// The number of the leaf of a version.
+    fn leaf_of_version(_connection: &Connection, _version: &VersionId) -> SqlResult<Option<u64>> {
+        Ok(None)
+    }
+
+    /// The versions that are no leaves, in the order of writing.
+    fn versions_without_leaf(_connection: &Connection, _limit: usize) -> SqlResult<Vec<VersionId>> {
+        Ok(Vec::new())
+    }
+
+    /// Versions in the order of writing.
+    fn versions_by_writing(
+        _connection: &Connection,
+        _cursor: ListCursor<VersionId>,
+    ) -> SqlResult<Vec<VersionId>> {
+        Ok(Vec::new())
+    }
+
+    /// Checkpoints by size.
+    fn log_checkpoints(
+        _connection: &Connection,
+        _cursor: ListCursor<u64>,
+    ) -> SqlResult<Vec<CheckpointSigned>> {
+        Ok(Vec::new())
+    }
+
+    /// The checkpoint with the greatest size.
+    fn last_log_checkpoint(_connection: &Connection) -> SqlResult<Option<CheckpointSigned>> {
+        Ok(None)
+    }
+
+    /// The timestamps of the checkpoint with this size.
+    fn log_timestamps(_connection: &Connection, _size: u64) -> SqlResult<Vec<CheckpointTimestamped>> {
         Ok(Vec::new())
     }
 }

@@ -4,7 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use varve_core::catalog::{Catalog, CatalogError, CatalogRead, CatalogResult, CatalogRow, Removal, UrlMatch};
+use varve_core::catalog::{
+    Catalog, CatalogError, CatalogRead, CatalogResult, CatalogRow, Removal, SealedLogRead, UrlMatch,
+};
+use varve_core::fact::{CheckpointSigned, CheckpointTimestamped};
 use varve_core::headers::HeaderView;
 use varve_core::history::{
     Capture, CaptureFilter, CaptureOwner, KeyedUrl, ListCursor, PageAbsence, PageState, Presence,
@@ -12,7 +15,7 @@ use varve_core::history::{
     StoredScore, StoredVerdict, TimeOrder, Version, VersionFilter, VersionInfo, VersionTag,
 };
 use varve_core::url::{PageUrl, page_identity};
-use varve_core::{BodyId, CheckId, Moment, RecordId, RunId, VersionId};
+use varve_core::{BodyId, CheckId, ManifestDigest, Moment, RecordId, RunId, VersionId};
 
 /// The state of a catalog.
 #[derive(Clone, Default)]
@@ -39,6 +42,10 @@ pub struct MemoryModel {
     /// The pages that requested URLs lead to.
     requests: BTreeMap<String, (KeyedUrl, KeyedUrl)>,
     domain_settings: BTreeMap<String, StoredDomainSettings>,
+    log_leaves: BTreeMap<u64, ManifestDigest>,
+    log_checkpoints: BTreeMap<u64, CheckpointSigned>,
+    /// By size and answer.
+    log_timestamps: BTreeMap<(u64, String), CheckpointTimestamped>,
     /// By the records of their tombstones, with the versions that a tombstone of a page applies to.
     removals: BTreeMap<RecordId, (Removal, BTreeSet<VersionId>)>,
 }
@@ -94,6 +101,18 @@ impl MemoryModel {
             CatalogRow::ForgetDomainSettings(domain) => _ = self.domain_settings.remove(&domain),
             CatalogRow::ForgetVersion(id) => self.forget_version(id),
             CatalogRow::ForgetDiffs(before) => self.diffs.retain(|_, diff| diff.time >= before),
+            CatalogRow::LogLeaves(added) => {
+                for (leaf, manifest) in (added.first..).zip(added.manifests) {
+                    self.log_leaves.entry(leaf).or_insert(manifest);
+                }
+            }
+            CatalogRow::LogCheckpoint(signed) => {
+                _ = self.log_checkpoints.entry(signed.size).or_insert(*signed)
+            }
+            CatalogRow::LogTimestamp(stamped) => {
+                let key = (stamped.size, stamped.answer.clone());
+                self.log_timestamps.entry(key).or_insert(*stamped);
+            }
             CatalogRow::Removal(removal) => self.removal(*removal),
             CatalogRow::ScannedUpTo(place) => self.scanned_up_to = Some(place),
             CatalogRow::GcDone(time) => self.last_gc = Some(time),
@@ -344,6 +363,45 @@ fn contains(text: Option<&str>, wanted: &Option<String>) -> bool {
 fn after_cursor<T>(list: Vec<T>, after: impl FnOnce(&[T]) -> Option<usize>, limit: usize) -> Vec<T> {
     let skip = after(&list).map_or(0, |place| place + 1);
     list.into_iter().skip(skip).take(limit).collect()
+}
+
+impl SealedLogRead for MemoryModel {
+    fn log_size(&self) -> CatalogResult<u64> {
+        Ok(self.log_leaves.last_key_value().map_or(0, |(last, _)| last + 1))
+    }
+
+    fn log_leaves(&self, first: u64, limit: usize) -> CatalogResult<Vec<(u64, ManifestDigest)>> {
+        Ok(self.log_leaves.range(first..).take(limit).map(|(leaf, manifest)| (*leaf, *manifest)).collect())
+    }
+
+    fn leaf_of_version(&self, version: &VersionId) -> CatalogResult<Option<u64>> {
+        let mut leaves = self.log_leaves.iter();
+        Ok(leaves.find(|(_, manifest)| manifest.version() == *version).map(|(leaf, _)| *leaf))
+    }
+
+    fn versions_without_leaf(&self, limit: usize) -> CatalogResult<Vec<VersionId>> {
+        let ids = self.versions.iter().map(|version| version.id);
+        Ok(ids.filter(|id| self.leaf_of_version(id).is_ok_and(|leaf| leaf.is_none())).take(limit).collect())
+    }
+
+    fn versions_by_writing(&self, cursor: ListCursor<VersionId>) -> CatalogResult<Vec<VersionId>> {
+        let ids: Vec<VersionId> = self.versions.iter().map(|version| version.id).collect();
+        let after = cursor.after.and_then(|after| ids.iter().position(|id| *id == after));
+        Ok(ids.into_iter().skip(after.map_or(0, |at| at + 1)).take(cursor.limit).collect())
+    }
+
+    fn log_checkpoints(&self, cursor: ListCursor<u64>) -> CatalogResult<Vec<CheckpointSigned>> {
+        let later = self.log_checkpoints.values().filter(|one| Some(one.size) > cursor.after);
+        Ok(later.take(cursor.limit).cloned().collect())
+    }
+
+    fn last_log_checkpoint(&self) -> CatalogResult<Option<CheckpointSigned>> {
+        Ok(self.log_checkpoints.last_key_value().map(|(_, last)| last.clone()))
+    }
+
+    fn log_timestamps(&self, size: u64) -> CatalogResult<Vec<CheckpointTimestamped>> {
+        Ok(self.log_timestamps.values().filter(|one| one.size == size).cloned().collect())
+    }
 }
 
 impl CatalogRead for MemoryModel {
@@ -781,8 +839,8 @@ impl Catalog for MemoryCatalog {
 
 /// Forwards the methods of a catalog in memory to its model.
 macro_rules! forward_to_model {
-    ($(fn $name:ident(&self $(, $arg:ident: $type:ty)*) -> $answer:ty;)*) => {
-        impl CatalogRead for MemoryCatalog {
+    ($seam:ident: $(fn $name:ident(&self $(, $arg:ident: $type:ty)*) -> $answer:ty;)*) => {
+        impl $seam for MemoryCatalog {
             $(fn $name(&self $(, $arg: $type)*) -> CatalogResult<$answer> {
                 self.model().$name($($arg),*)
             })*
@@ -791,6 +849,19 @@ macro_rules! forward_to_model {
 }
 
 forward_to_model! {
+    SealedLogRead:
+    fn log_size(&self) -> u64;
+    fn log_leaves(&self, first: u64, limit: usize) -> Vec<(u64, ManifestDigest)>;
+    fn leaf_of_version(&self, version: &VersionId) -> Option<u64>;
+    fn versions_without_leaf(&self, limit: usize) -> Vec<VersionId>;
+    fn versions_by_writing(&self, cursor: ListCursor<VersionId>) -> Vec<VersionId>;
+    fn log_checkpoints(&self, cursor: ListCursor<u64>) -> Vec<CheckpointSigned>;
+    fn last_log_checkpoint(&self) -> Option<CheckpointSigned>;
+    fn log_timestamps(&self, size: u64) -> Vec<CheckpointTimestamped>;
+}
+
+forward_to_model! {
+    CatalogRead:
     fn version(&self, id: &VersionId) -> Option<VersionInfo>;
     fn versions_beginning(&self, prefix: &str, limit: usize) -> Vec<VersionId>;
     fn versions(&self, filter: &VersionFilter, cursor: ListCursor<VersionId>) -> Vec<VersionInfo>;

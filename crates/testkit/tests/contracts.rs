@@ -45,6 +45,8 @@ fn the_memory_catalog_fulfils_the_contract_of_states() {
 /// A catalog that answers every call with nothing.
 struct EmptyCatalog;
 
+impl varve_core::catalog::SealedLogRead for EmptyCatalog {}
+
 /// Answers methods of a catalog with default values.
 macro_rules! answer_nothing {
     ($(fn $name:ident($($type:ty),*) -> $answer:ty;)*) => {

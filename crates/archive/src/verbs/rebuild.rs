@@ -19,6 +19,7 @@ use varve_repository::archive_writer::{ArchiveWriter, WriterOptions};
 use varve_repository::backends::Backends;
 use varve_repository::history::{ArchiveHistoryReader, CatalogFiller, FilledCatalog, catch_up};
 use varve_repository::pending_swap::remove;
+use varve_repository::sealed_log::{LogFiles, rebuild_log_files};
 use varve_repository::search::rebuild_search_index;
 
 pub use super::rebuild_losses::LostItem;
@@ -60,8 +61,14 @@ pub fn rebuild(
         || index.unread_files.iter().any(UnreadSiloFile::is_ambiguous)
         || !index.findings.is_empty()
         || catalog.is_ahead_of_silos()?;
-    let InstalledCatalog { left_out, lost } = catalog.install(compares_rows)?;
-    rebuild_search_index(&ArchiveHistoryReader::open_at(layout)?)?;
+    let InstalledCatalog { mut left_out, lost } = catalog.install(compares_rows)?;
+    let reader = ArchiveHistoryReader::open_at(layout)?;
+    rebuild_search_index(&reader)?;
+    match rebuild_log_files(&LogFiles::new(layout), reader.catalog()) {
+        Ok(()) => {}
+        Err(RepositoryError::Log(error)) => left_out.push(OmittedRow::Log(error)),
+        Err(error) => return Err(error.into()),
+    }
     drop(lock);
     Ok(Rebuilt { index, left_out, lost })
 }

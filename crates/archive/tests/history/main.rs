@@ -16,6 +16,7 @@ mod rebuilding;
 mod retention;
 mod scene;
 mod scoring;
+mod sealing;
 mod searching;
 mod seen_files;
 mod site_files;

@@ -13,7 +13,7 @@ use varve_archive::{Archive, ArchivePaths, VersionId};
 
 use varve_repository::search::{BuiltIndex, OpenedIndex, dump_search_index, open_search_index};
 
-use crate::operations::{NEW, POLICY, SECRET, collect, export, take_out};
+use crate::operations::{NEW, POLICY, SECRET, collect, export, seal_all, take_out};
 use crate::scene;
 
 type Pages = Vec<(String, String)>;
@@ -301,4 +301,39 @@ pub(crate) fn scored(death: &Death<'_>) {
     let scores = history.catalog().scores(&death.known.versions["2"].0).unwrap();
     assert!(scores.len() == 1 || (scores.is_empty() && !death.done), "{}", death.what);
     death.goes_on(history);
+}
+
+/// All versions are sealed or those that were before, and the log matches. A seal goes on, and a rebuild
+/// makes the same files.
+pub(crate) fn sealed(death: &Death<'_>) {
+    death.can_be_read();
+    let history = death.open();
+    let (leaves, last) =
+        (history.catalog().log_size().unwrap(), history.catalog().last_log_checkpoint().unwrap());
+    assert!(!death.done || last.is_some_and(|last| last.size == leaves), "{}", death.what);
+    drop(history);
+    seal_all(death.home);
+    death.is_sound("sealed");
+    let files = || log_files(death.home);
+    let before = files();
+    std::fs::remove_dir_all(death.home.join("seal")).unwrap();
+    varve_archive::verbs::rebuild::rebuild(&ArchivePaths::new(death.home), scene::opening(), &|_| {})
+        .unwrap();
+    assert_eq!(files(), before, "{}", death.what);
+    death.goes_on(death.open());
+}
+
+/// The files of the log, by path.
+fn log_files(home: &Path) -> BTreeMap<String, Vec<u8>> {
+    let (mut files, mut folders) = (BTreeMap::new(), vec![home.join("seal")]);
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => folders.push(path),
+                false => _ = files.insert(path.display().to_string(), std::fs::read(&path).unwrap()),
+            }
+        }
+    }
+    files
 }

@@ -30,7 +30,7 @@ pub(crate) const POLICY: RetentionPolicy = RetentionPolicy {
     accept_lost: false,
 };
 
-pub(crate) const OPERATIONS: [Operation; 15] = [
+pub(crate) const OPERATIONS: [Operation; 17] = [
     Operation {
         name: "archive-first",
         prepare: |home| empty(home, "gzip"),
@@ -81,6 +81,13 @@ pub(crate) const OPERATIONS: [Operation; 15] = [
         run: keep_score,
         check: check::scored,
     },
+    Operation {
+        name: "archive-seal",
+        prepare: |home| made(home, "gzip"),
+        run: seal_all,
+        check: check::sealed,
+    },
+    Operation { name: "archive-seal-again", prepare: nearly_full_tile, run: seal_all, check: check::sealed },
     Operation { name: "moku-first", prepare: |home| empty(home, "moku"), run: commit, check: check::added },
     Operation { name: "moku-commit", prepare: |home| made(home, "moku"), run: commit, check: check::added },
     Operation {
@@ -215,6 +222,27 @@ pub(crate) fn take_out(home: &Path) {
     let writer = ArchiveWriter::open(home, scene::opening()).unwrap();
     let choice = purge::plan(&writer, &request).unwrap();
     purge::perform(writer, &request, &choice, &|_| {}).unwrap();
+}
+
+/// A sealed log whose next leaf fills a tile, and a version that is not sealed.
+fn nearly_full_tile(home: &Path) {
+    made(home, "gzip");
+    let history = scene::history(home);
+    for number in 3..255 {
+        scene::commit_pages(&history, &number.to_string(), &[("https://e.org/", &number.to_string())]);
+    }
+    drop(history);
+    seal_all(home);
+    let history = scene::history(home);
+    for number in 255..258 {
+        scene::commit_pages(&history, &number.to_string(), &[("https://e.org/", &number.to_string())]);
+    }
+}
+
+pub(crate) fn seal_all(home: &Path) {
+    let signer = varve_tlog::NoteSigner::from_seed("example.org/test", [1; 32]).unwrap();
+    let history = ArchiveHistoryWriter::of(ArchiveWriter::open(home, scene::opening()).unwrap()).unwrap();
+    varve_archive::verbs::seal::seal(&history, &[signer]).unwrap();
 }
 
 fn keep_score(home: &Path) {

@@ -13,6 +13,7 @@ mod read_removals;
 mod read_states;
 mod remove_version;
 mod schema;
+mod sealed_log;
 mod shared_headers;
 mod write_batch;
 mod write_cache;

@@ -13,7 +13,7 @@ use varve_sqlite::{SqlResult, UnlocatedError};
 /// `vrvc`: the application id in SQLite's header.
 const APPLICATION_ID: i64 = 0x7672_7663;
 /// The format that this program reads and writes.
-const CATALOG_FORMAT: i64 = 9;
+const CATALOG_FORMAT: i64 = 10;
 /// The Moku schema that the views imitate.
 const MOKU_SCHEMA_VERSION: &str = "2";
 

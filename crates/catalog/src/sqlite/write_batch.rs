@@ -100,6 +100,9 @@ impl WriteBatch<'_> {
             CatalogRow::ForgetDomainSettings(domain) => {
                 self.execute("DELETE FROM domain_settings WHERE domain = ?1", [domain])
             }
+            CatalogRow::LogLeaves(added) => self.log_leaves(&added),
+            CatalogRow::LogCheckpoint(signed) => self.log_checkpoint(&signed),
+            CatalogRow::LogTimestamp(stamped) => self.log_timestamp(&stamped),
             CatalogRow::Removal(removal) => self.removal(&removal),
             CatalogRow::ForgetVersion(id) => self.remove_version(&id),
             CatalogRow::ForgetDiffs(before) => {

@@ -35,6 +35,7 @@ mod plan;
 mod purge;
 mod rebuild;
 mod score;
+mod seal;
 mod search;
 mod serve;
 mod show;
@@ -45,6 +46,7 @@ mod tag;
 mod token;
 mod train;
 mod urls;
+mod verify;
 
 use clap::{ArgMatches, Command};
 
@@ -91,6 +93,8 @@ pub(crate) const VERB_GROUPS: &[VerbGroup] = &[
         title: "Keep safe",
         verbs: &[
             verb::<audit::AuditArgs>("audit"),
+            verb::<seal::SealArgs>("seal"),
+            verb::<verify::VerifyArgs>("verify"),
             verb::<rebuild::RebuildArgs>("rebuild"),
             verb::<housekeeping::HousekeepingArgs>("housekeeping"),
             verb::<train::TrainArgs>("train"),

@@ -40,6 +40,7 @@ pub fn dump_rows(
     dump_verdicts(catalog, each)?;
     dump_extractions(catalog, each)?;
     dump_domain_settings(catalog, each)?;
+    dump_log(catalog, each)?;
     dump_removals(catalog, each)
 }
 
@@ -156,6 +157,30 @@ fn dump_domain_settings(catalog: &dyn CatalogRead, each: EachLine<'_>) -> Catalo
         after = Some(last.domain.clone());
         for settings in &found {
             each(&json!({ "domain_settings": settings }).to_string())?;
+        }
+    }
+}
+
+fn dump_log(catalog: &dyn CatalogRead, each: EachLine<'_>) -> CatalogResult<()> {
+    let mut first = 0;
+    loop {
+        let leaves = catalog.log_leaves(first, ROW_BATCH)?;
+        let Some((last, _)) = leaves.last() else { break };
+        first = last + 1;
+        for (leaf, manifest) in &leaves {
+            each(&json!({ "log_leaf": leaf, "manifest": manifest }).to_string())?;
+        }
+    }
+    let mut after = None;
+    loop {
+        let checkpoints = catalog.log_checkpoints(ListCursor { after, limit: ROW_BATCH })?;
+        let Some(last) = checkpoints.last() else { return Ok(()) };
+        after = Some(last.size);
+        for checkpoint in &checkpoints {
+            each(&json!({ "log_checkpoint": checkpoint }).to_string())?;
+            for timestamp in catalog.log_timestamps(checkpoint.size)? {
+                each(&json!({ "log_timestamp": timestamp }).to_string())?;
+            }
         }
     }
 }

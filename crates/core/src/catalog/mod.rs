@@ -14,8 +14,10 @@ mod dump;
 mod error;
 mod read;
 mod row;
+mod sealed_log;
 
 pub use dump::dump_rows;
 pub use error::{CatalogError, CatalogResult};
 pub use read::{CatalogRead, UrlMatch};
 pub use row::{Catalog, CatalogRow, Removal};
+pub use sealed_log::SealedLogRead;

@@ -9,6 +9,7 @@ use crate::{BodyId, CheckId, Moment, RecordId, RunId, VersionId};
 
 use super::error::CatalogResult;
 use super::row::Removal;
+use super::sealed_log::SealedLogRead;
 
 /// Which URLs count as the one that is looked up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +24,7 @@ pub enum UrlMatch {
 /// state of the catalog.
 ///
 /// Default methods answer for layouts that do not store the rows in question.
-pub trait CatalogRead: Send + Sync {
+pub trait CatalogRead: SealedLogRead + Send + Sync {
     /// A version.
     fn version(&self, id: &VersionId) -> CatalogResult<Option<VersionInfo>>;
 

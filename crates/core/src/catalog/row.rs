@@ -1,6 +1,6 @@
 //! The writing half of the seam: rows, and the trait that stores them.
 
-use crate::fact::{Tombstone, TombstoneKind};
+use crate::fact::{CheckpointSigned, CheckpointTimestamped, LeavesAdded, Tombstone, TombstoneKind};
 use crate::history::{
     Capture, KeyedUrl, PageAbsence, StoredCheck, StoredDiff, StoredDomainSettings, StoredExtraction,
     StoredScore, StoredVerdict, Version,
@@ -52,6 +52,12 @@ pub enum CatalogRow {
     DomainSettings(Box<StoredDomainSettings>),
     /// Removes the settings of a domain.
     ForgetDomainSettings(String),
+    /// Leaves of the log of versions. Those that exist stay.
+    LogLeaves(Box<LeavesAdded>),
+    /// A signed checkpoint of the log. One that exists with its size stays.
+    LogCheckpoint(Box<CheckpointSigned>),
+    /// A timestamp of a checkpoint.
+    LogTimestamp(Box<CheckpointTimestamped>),
     /// A removal from the silos. A removed page is hidden, with its headers, from the versions that
     /// exist now. The children of a removed version descend from its parent.
     Removal(Box<Removal>),

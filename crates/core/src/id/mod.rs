@@ -135,6 +135,10 @@ identifier! {
     text RecordId, [u8; 32], Urn, "record id"
 }
 identifier! {
+    /// The manifest of a version: the SHA-256 of its bytes, of which the id of the version is a part.
+    text ManifestDigest, [u8; 32], Hex, "manifest digest"
+}
+identifier! {
     /// A process that fetches URLs of a run.
     text WorkerId, Uuid, Hyphenated, "worker id"
 }

@@ -37,6 +37,7 @@ use crate::content::{ContentDescription, store_file};
 use crate::error::RepositoryError;
 use crate::pending_swap::retry_while_swapping;
 use crate::rows::{MissingChanges, OmittedFact, RowMaker};
+use crate::sealed_log::{LogFiles, update_log_files};
 use crate::substitute_store::is_index_failure;
 
 /// Number of rows applied per batch while the catalog catches up.
@@ -224,6 +225,21 @@ impl ArchiveHistoryReader {
         &*self.catalog
     }
 
+    /// The bytes of an object of at most `limit` bytes.
+    pub fn read_object(&self, record: &RecordId, limit: u64) -> Result<Vec<u8>, RepositoryError> {
+        self.ask(|store| {
+            let absent = || RepositoryError::Absent { id: record.to_string() };
+            let object = store.object(record)?.ok_or_else(absent)?;
+            let failed = |source| RepositoryError::ReadObject { id: record.to_string(), source };
+            if object.length() > limit {
+                return Err(failed(std::io::ErrorKind::FileTooLarge.into()));
+            }
+            let mut bytes = Vec::new();
+            object.read()?.read_to_end(&mut bytes).map_err(failed)?;
+            Ok(bytes)
+        })
+    }
+
     /// The version that HEAD names. If the HEAD file is missing, the catalog's value is used: it is
     /// derived from the silos.
     pub fn head(&self) -> Result<Option<VersionId>, RepositoryError> {
@@ -349,6 +365,11 @@ impl ArchiveHistoryWriter {
         let catalog = writer.backends().write_catalog()?;
         let redaction = writer.settings().redaction();
         catch_up(writer.backends(), &*catalog.rows, redaction)?;
+        match update_log_files(&LogFiles::new(writer.layout()), catalog.rows.as_read()) {
+            // A log that contradicts itself is reported by `verify` and `audit`, and blocks no capture.
+            Ok(()) | Err(RepositoryError::Log(_)) => {}
+            Err(error) => return Err(error),
+        }
         let packers = Arc::new(PackerPool::new(writer.store().settings()));
         let writer = Arc::new(writer);
         let reader = ArchiveHistoryReader::of_writer(&writer, &catalog);

@@ -25,6 +25,8 @@ pub enum OmittedRow {
     Fact(UnreadableFact),
     /// Some of what a version says about pages. The version is kept, with the rest.
     Changes(MissingChanges),
+    /// The files of the log, which contradicts itself.
+    Log(varve_tlog::LogError),
     /// The score of a version that is not here.
     Score(VersionId),
     /// A move of HEAD to a version that is not here.
@@ -48,6 +50,7 @@ impl fmt::Display for OmittedRow {
                 write!(formatter, "version {version} has changes in a record that is lost, {record}: ")?;
                 write!(formatter, "pages in it are as in the parent of the version")
             }
+            Self::Log(error) => write!(formatter, "the files of the log cannot be made: {error}"),
             Self::Score(version) => {
                 write!(formatter, "there is a score of version {version}, which is not in this archive")
             }

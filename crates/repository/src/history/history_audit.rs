@@ -23,6 +23,7 @@ use super::run_seals::{SealedRun, broken_seals};
 use crate::archive::Archive;
 use crate::error::RepositoryError;
 use crate::rows::row_of_score;
+use crate::sealed_log::{LogContent, LogFiles, LogVersions, find_wrong_files};
 
 /// Number of rows that one thread passes to the other at a time: waking it costs more than comparing
 /// a row.
@@ -115,6 +116,9 @@ impl fmt::Display for PageHolder {
 #[derive(Default)]
 struct ScannedHistory {
     versions: HashSet<VersionId>,
+    /// The versions in the order of writing, for the log.
+    written: Vec<VersionId>,
+    log: LogContent,
     parents: Vec<(VersionId, VersionId, RecordId)>,
     runs: RunRecords,
     sealed: Vec<SealedRun>,
@@ -164,7 +168,8 @@ impl ScannedHistory {
                         self.findings.extend(odd.map(|error| finding(record, error.to_string())));
                     }
                     Some(Err(error)) => self.findings.push(finding(record, error.to_string())),
-                    _ => {}
+                    Some(Ok(fact)) => self.log.add_fact(&fact),
+                    None => {}
                 }
                 if self.bodies.len() + self.answers.len() >= BODIES_PER_LOOKUP {
                     self.look_for_bodies(archive);
@@ -186,7 +191,9 @@ impl ScannedHistory {
                 format!("this manifest says that it is {about}, and its content makes it version {id}");
             self.findings.push(finding(record, message));
         }
-        self.versions.insert(id);
+        if self.versions.insert(id) {
+            self.written.push(id);
+        }
         self.parents.extend(manifest.parent.map(|parent| (id, parent, record)));
         self.add_pages(PageHolder::Version(id), &manifest.inline);
         self.sealed.extend(manifest.run.map(|run| SealedRun { version: id, run, record }));
@@ -275,6 +282,11 @@ impl ScannedHistory {
                 found(finding(*record, message));
             }
         }
+        let written = std::mem::take(&mut self.written);
+        let versions = LogVersions { written, removed: gone_versions };
+        self.log.check(&versions, &mut |finding| {
+            found(AuditFinding::new(AuditKind::Log, finding.message));
+        });
         if self.sealed.is_empty() {
             return;
         }
@@ -319,6 +331,17 @@ impl AuditedSilos<'_> {
         told.for_each(|left_out| found(AuditFinding::new(AuditKind::History, left_out.to_string())));
         self.found_about_end()?.into_iter().for_each(&mut *found);
         self.found_about_head(again.head()?)?.into_iter().for_each(&mut *found);
+        let files = LogFiles::new(self.archive.layout());
+        let compared = find_wrong_files(&files, again.as_read(), &mut |name| {
+            let message =
+                format!("`seal/{name}` is not the file that the log makes; `varve rebuild` writes it");
+            found(AuditFinding::new(AuditKind::LogFile, message));
+        });
+        match compared {
+            // The check of the log reports its damage.
+            Ok(()) | Err(RepositoryError::Log(_)) => {}
+            Err(error) => return Err(error),
+        }
         self.compare_catalogs(again.as_read(), found)
     }
 

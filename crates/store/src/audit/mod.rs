@@ -72,6 +72,10 @@ pub enum AuditKind {
     NotCompared,
     /// A version contradicts its manifest.
     History,
+    /// The log of versions contradicts the versions, or a checkpoint or timestamp is wrong.
+    Log,
+    /// A file of the log is missing or wrong.
+    LogFile,
     /// The catalog contradicts the silos.
     Catalog,
     /// In a Moku site: the body of a capture is missing.
@@ -111,6 +115,7 @@ impl AuditKind {
             | Self::IndexDamaged
             | Self::NotCompared
             | Self::Catalog
+            | Self::LogFile
             | Self::Derived
             | Self::Head
             | Self::WorkingTree => AuditSeverity::Warning,

@@ -4,7 +4,7 @@
 //! of them is shown. Their times come from the servers and only select among them. Queries for data
 //! that a project does not have (tags, scores, verdicts, runs) return nothing.
 
-use varve_catalog::{CatalogError, CatalogRead};
+use varve_catalog::{CatalogError, CatalogRead, SealedLogRead};
 use varve_core::history::{
     Capture, CaptureFilter, ListCursor, StoredDiff, StoredDiffInfo, StoredScore, StoredVerdict, TimeOrder,
     Version, VersionFilter, VersionInfo, VersionTag,
@@ -184,6 +184,9 @@ fn own_time(revision: &Revision) -> Option<Moment> {
 fn own_time_is_within(revision: &Revision, until: Moment) -> bool {
     own_time(revision).is_some_and(|time| time <= until)
 }
+
+/// A project has no log.
+impl SealedLogRead for CrystalCatalog {}
 
 impl CatalogRead for CrystalCatalog {
     fn version(&self, id: &VersionId) -> Answer<Option<VersionInfo>> {

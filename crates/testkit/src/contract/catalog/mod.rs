@@ -3,6 +3,7 @@
 pub mod compare;
 mod extractions;
 pub mod histories;
+mod sealed_log;
 pub mod silos;
 pub mod states;
 

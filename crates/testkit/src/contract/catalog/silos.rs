@@ -10,7 +10,7 @@ use varve_core::history::{Capture, CaptureOwner, ListCursor, Version};
 use varve_core::{BodyId, Moment, RecordId, VersionId};
 
 use super::histories::{moment, version_id};
-use super::{OpenCatalog, TestFolder, apply, extractions};
+use super::{OpenCatalog, TestFolder, apply, extractions, sealed_log};
 
 /// The URL of the only page.
 const PAGE_URL: &str = "https://e.org/page";
@@ -28,6 +28,8 @@ pub fn silo_catalog(open: &OpenCatalog<'_>) {
         extractions::requests_lead_to_pages,
         extractions::equal_keys_are_no_equal_pages,
         extractions::domains_have_settings,
+        sealed_log::the_log_is_only_appended_to,
+        sealed_log::versions_without_leaf_are_the_last_ones,
     ] {
         let folder = TestFolder::new();
         law(&*open(folder.path()));
