@@ -43,4 +43,5 @@ pub mod tag;
 pub mod train;
 pub mod urls;
 pub mod verify;
+mod verify_warc;
 pub mod version_membership;

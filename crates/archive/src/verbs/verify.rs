@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs::File;
+use std::io::{Read as _, Seek as _};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -12,6 +13,8 @@ use varve_repository::sealed_log::{LogContent, LogFiles, LogVersions, find_wrong
 use varve_tlog::{LogError, MAX_NOTE_BYTES, NoteVerifier, TreeCheckpoint};
 
 use super::seal::{EvidenceError, LogEvidence, MAX_EVIDENCE_BYTES, manifest_digest, read_limited};
+pub use super::verify_warc::PROOF_MEDIA_TYPE;
+use super::verify_warc::{CaptureCounts, compare_captures, find_proof};
 use crate::error::ArchiveError;
 
 pub use varve_repository::sealed_log::{LogFinding, LogFindingKind};
@@ -38,6 +41,8 @@ pub struct Report {
     pub origin: String,
     /// The versions that were checked.
     pub versions: u64,
+    /// Captures in a file whose records are those of the versions.
+    pub captures: u64,
     /// Checkpoints of an archive.
     pub checkpoints: u64,
     /// Versions of an archive that are not sealed yet.
@@ -69,6 +74,14 @@ pub enum VerifyFileError {
         path: PathBuf,
         /// The cause.
         source: std::io::Error,
+    },
+    /// It is not JSON, and cannot be read as a WARC file.
+    #[error("could not read `{}` as a WARC file", path.display())]
+    Warc {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: varve_warc::Error,
     },
     /// It has no proof.
     #[error("`{}` has no proof that can be checked: {source}", path.display())]
@@ -103,9 +116,14 @@ pub fn verify_file(
     request: &Request,
     found: &mut dyn FnMut(LogFinding),
 ) -> Result<Report, VerifyFileError> {
-    let read = File::open(path).and_then(|file| read_limited(file, MAX_EVIDENCE_BYTES));
-    let bytes = read.map_err(|source| VerifyFileError::Read { path: path.to_owned(), source })?;
+    let unread = |source| VerifyFileError::Read { path: path.to_owned(), source };
     let no_proof = |source| VerifyFileError::NoProof { path: path.to_owned(), source };
+    let mut file = File::open(path).map_err(unread)?;
+    let is_json = file.by_ref().bytes().next().transpose().map_err(unread)? == Some(b'{');
+    let bytes = match is_json {
+        true => file.rewind().and_then(|()| read_limited(&file, MAX_EVIDENCE_BYTES)).map_err(unread)?,
+        false => find_proof(&file).map_err(warc_failure(path))?.ok_or(no_proof(EvidenceError::Absent))?,
+    };
     let evidence = LogEvidence::parse(&bytes).map_err(no_proof)?;
     let mut findings = 0;
     let mut count = |finding| {
@@ -114,6 +132,10 @@ pub fn verify_file(
     };
     let timestamps =
         evidence.check(request.key.as_ref(), request.checkpoint.as_deref(), &mut count).map_err(no_proof)?;
+    let mut captures = CaptureCounts::default();
+    if !is_json {
+        compare_captures(&file, &evidence, &mut captures, &mut count).map_err(warc_failure(path))?;
+    }
     let (_, checkpoint) = TreeCheckpoint::of_note(evidence.checkpoint.as_bytes())
         .map_err(|error| no_proof(EvidenceError::Checkpoint(error)))?;
     Ok(Report {
@@ -121,9 +143,14 @@ pub fn verify_file(
         origin: checkpoint.origin,
         versions: evidence.versions.len() as u64,
         timestamps: timestamps.into_iter().map(|one| checked_timestamp(checkpoint.size, one)).collect(),
+        captures: captures.sealed,
         findings,
         ..Report::default()
     })
+}
+
+fn warc_failure(path: &Path) -> impl Fn(varve_warc::Error) -> VerifyFileError + '_ {
+    |source| VerifyFileError::Warc { path: path.to_owned(), source }
 }
 
 fn checked_timestamp(size: u64, verified: VerifiedTimestamp) -> CheckedTimestamp {
@@ -167,7 +194,7 @@ pub fn verify_archive(
         TreeCheckpoint::of_note(last.note.as_bytes()).map(|(_, last)| last.origin).unwrap_or_default();
     let (versions, checkpoints) = (versions.written.len() as u64, content.checkpoints().len() as u64);
     let timestamps = timestamps.into_iter().map(|(size, one)| checked_timestamp(size, one)).collect();
-    Ok(Report { leaves, origin, versions, checkpoints, unsealed, timestamps, findings })
+    Ok(Report { leaves, origin, versions, captures: 0, checkpoints, unsealed, timestamps, findings })
 }
 
 fn versions_of(archive: &ArchiveHistoryReader) -> Result<LogVersions, ArchiveError> {

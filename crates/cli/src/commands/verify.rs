@@ -17,7 +17,9 @@ use crate::verb::{Error, ExitStatus, Session, Verb};
 /// every checkpoint has the root of its leaves, so that each continues the one before it, the signatures,
 /// the timestamps, and the files in `seal`. `varve audit` checks the bodies of pages.
 ///
-/// With files, each must be a proof as `varve seal prove` makes it, and no archive is read.
+/// With files, each must be a proof as `varve seal prove` makes it, or a WARC file with a record that has
+/// one, and no archive is read. In a WARC file, every capture must be one of the sealed versions: the ids of
+/// their records follow from URL, date and content.
 ///
 /// What an archive says about itself proves little. `--checkpoint` is a checkpoint that you got earlier or
 /// from someone else: the log must continue it. `--key` is the public key that must have signed.
@@ -35,7 +37,7 @@ Exit codes:
   1    there are findings
   2    nothing could be verified")]
 pub(super) struct VerifyArgs {
-    /// Proof files; without any, the archive is verified
+    /// Proofs, or WARC files with one; without any, the archive is verified
     files: Vec<PathBuf>,
 
     /// A signed checkpoint that the log must continue
@@ -118,6 +120,9 @@ impl VerifyArgs {
             format!("{} of the log `{}`", counted(report.versions, "version"), visible(&report.origin));
         if file.is_none() {
             checked.push_str(&format!(", {}", counted(report.checkpoints, "checkpoint")));
+        }
+        if report.captures > 0 {
+            checked.push_str(&format!(", {} of this file", counted(report.captures, "capture")));
         }
         printer.verification(report.findings, &checked)?;
         for stamp in &report.timestamps {

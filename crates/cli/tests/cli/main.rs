@@ -30,6 +30,7 @@ mod project;
 mod reaching;
 mod readme;
 mod score;
+mod sealing;
 mod searching;
 mod serve;
 mod streams;

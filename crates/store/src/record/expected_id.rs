@@ -10,7 +10,7 @@ use super::parse_id;
 
 /// The id that a record with this block digest must have, if its header states another. `None` when
 /// the stated id is right or absent.
-pub(crate) fn expected_record_id(header: &RecordHeader, block: &Digest) -> Option<RecordUri> {
+pub fn expected_record_id(header: &RecordHeader, block: &Digest) -> Option<RecordUri> {
     let stated = header.record_id()?;
     let record_type = header.record_type();
     let whole = if header.is_segment() { header.payload_digest().and_then(Result::ok) } else { None };

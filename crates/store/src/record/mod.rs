@@ -6,7 +6,7 @@ mod expected_id;
 pub mod field;
 mod record_ids;
 
-pub(crate) use expected_id::expected_record_id;
+pub use expected_id::expected_record_id;
 pub(crate) use record_ids::body_of_digest;
 pub use record_ids::{
     FOREIGN_ID_FIELD, ForeignId, foreign_id, foreign_id_digits, index_entries, index_prefixes, parse_id,

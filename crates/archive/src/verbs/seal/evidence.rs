@@ -4,14 +4,19 @@
 //! timestamps, and consistency proofs from earlier checkpoints. Each part can be checked with any
 //! program for RFC 6962 and signed notes; `docs/evidence.md` shows how.
 
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
-use varve_core::fact::{Manifest, RunSummary};
+use varve_core::fact::{ChangesRecord, Manifest, RunSummary};
 use varve_core::{ManifestDigest, RecordId, VersionId};
 use varve_repository::sealed_log::{LogFinding, LogFindingKind, log_entry};
+use varve_store::record::parse_id;
 use varve_tlog::{
     LogError, NoteVerifier, TreeCheckpoint, TreeHash, VerifiedTimestamp, decode_base64, hash_leaf,
     verify_consistency, verify_inclusion, verify_timestamp,
 };
+use varve_warc::digest::Digest;
+use varve_warc::write::RecordUri;
 
 /// Maximum length of a proof file.
 pub const MAX_EVIDENCE_BYTES: u64 = 256 << 20;
@@ -54,6 +59,9 @@ pub struct VersionEvidence {
     pub manifest: String,
     /// The inclusion proof, from the leaf to the root.
     pub inclusion: Vec<String>,
+    /// The further records with changes that the manifest names, byte for byte.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<String>,
     /// The records of the captures of its run, sorted, as the manifest seals them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub records: Vec<RecordId>,
@@ -74,6 +82,9 @@ pub enum EvidenceError {
     /// It is not JSON of this form.
     #[error("it is no proof of varve")]
     Json(#[source] serde_json::Error),
+    /// It is a WARC file without a proof.
+    #[error("no record has a proof")]
+    Absent,
     /// It is of another format or number.
     #[error("it has the format `{format}` {number}, and this varve reads `varve-proof` 1")]
     Format {
@@ -189,6 +200,23 @@ impl LogEvidence {
         }
     }
 
+    /// The records that the versions of a proof seal: captures of their runs and committed pages. Valid if
+    /// the proof is.
+    pub fn sealed_records(&self) -> HashSet<RecordId> {
+        let mut records = HashSet::new();
+        for version in &self.versions {
+            records.extend(&version.records);
+            let inline = serde_json::from_str(&version.manifest).map(|manifest: Manifest| manifest.inline);
+            let more = version.changes.iter().map(|json| serde_json::from_str(json));
+            let more = more.map(|parsed| parsed.map(|part: ChangesRecord| part.changes));
+            for changes in std::iter::once(inline).chain(more).flatten() {
+                let pages = changes.pages.iter();
+                records.extend(pages.map(|page| page.record.unwrap_or(RecordId::of_body(page.body))));
+            }
+        }
+        records
+    }
+
     fn check_timestamps(&self, found: &mut dyn FnMut(LogFinding)) -> Vec<VerifiedTimestamp> {
         let mut verified = Vec::new();
         for answer in &self.timestamps {
@@ -213,6 +241,12 @@ impl VersionEvidence {
         verify_inclusion(hash_leaf(log_entry(&digest)), self.leaf, ends(checkpoint), &path)
             .map_err(|error| error.to_string())?;
         let manifest: Manifest = serde_json::from_str(&self.manifest).map_err(|error| error.to_string())?;
+        if !self.changes.is_empty() {
+            let ids: Vec<RecordId> = self.changes.iter().filter_map(|json| changes_record(json)).collect();
+            if ids != manifest.changes {
+                return Err("its changes are not those that its manifest names".to_owned());
+            }
+        }
         match manifest.run {
             Some(run)
                 if !self.records.is_empty() && RunSummary::seal_of(self.records.clone()) != run.seal =>
@@ -232,6 +266,13 @@ impl ConsistencyEvidence {
         let (_, old) = TreeCheckpoint::of_note(self.checkpoint.as_bytes())?;
         verify_consistency(ends(&old), ends(checkpoint), &parse_hashes(&self.proof)?)
     }
+}
+
+/// The id of the record with these changes, which is about nothing but itself.
+fn changes_record(json: &str) -> Option<RecordId> {
+    let about = format!("urn:uuid:{}", Manifest::version_id(json.as_bytes()));
+    let content = Digest::of_sha256(Manifest::digest(json.as_bytes()).as_bytes());
+    parse_id(RecordUri::of_metadata(&about, &content).as_str().as_bytes())
 }
 
 fn ends(checkpoint: &TreeCheckpoint) -> (u64, TreeHash) {

@@ -9,7 +9,7 @@ use varve_repository::sealed_log::LogFiles;
 use varve_tlog::{TileTree, TreeCheckpoint, TreeHash};
 
 use super::evidence::{ConsistencyEvidence, LogEvidence, VersionEvidence};
-use super::manifest_bytes;
+use super::{manifest_bytes, read_fact};
 use crate::error::ArchiveError;
 
 /// Maximum number of earlier checkpoints that a proof continues: the newest ones.
@@ -67,7 +67,11 @@ fn prove_version(
         Some(run) => sealed_records(history, run.id)?,
         None => Vec::new(),
     };
-    Ok(VersionEvidence { version: *version, leaf, manifest, inclusion, records })
+    let HistoryReader::Archive(archive) = history else { return Err(ArchiveError::NothingSealed) };
+    let texts = parsed.changes.iter().map(|record| read_fact(archive, record).map(String::from_utf8));
+    let texts = texts.collect::<Result<Vec<_>, _>>()?.into_iter().collect::<Result<Vec<_>, _>>();
+    let changes = texts.map_err(|_| ArchiveError::OtherManifest(*version))?;
+    Ok(VersionEvidence { version: *version, leaf, manifest, inclusion, changes, records })
 }
 
 /// The records of a run as its manifest seals them: with those that were removed since, and without
