@@ -1,4 +1,4 @@
-//! The JSON fields of the verbs about permanence: `audit`, `rebuild`, `housekeeping`, `train`, `gc`,
+//! The JSON fields of the verbs about permanence: `audit`, `seal`, `verify`, `rebuild`, `housekeeping`, `train`, `gc`,
 //! `purge` and `doctor`.
 
 use super::{JsonField, JsonObject, JsonVerb};
@@ -35,6 +35,74 @@ pub(super) const VERB_FIELDS: &[JsonVerb] = &[
                     ("summary.entries", "number, optional", "index entries"),
                     ("summary.versions", "number, optional", "versions"),
                     ("summary.bodies", "number, optional", "bodies"),
+                ],
+            },
+        ],
+    },
+    JsonVerb {
+        verb: "seal",
+        objects: &[
+            JsonObject {
+                when: "One object",
+                fields: &[
+                    ("size", "number", "versions in the log"),
+                    ("sealed", "number", "versions that became a part of it now"),
+                    ("checkpoint", "string", "the signed checkpoint, with its line feeds"),
+                    ("keys", "array of string", "the public keys of its signatures"),
+                ],
+            },
+            JsonObject {
+                when: "With `--timestamp`",
+                fields: &[
+                    ("size", "number", "versions in the log when the checkpoint was signed"),
+                    ("time", "string", "when the authority saw the checkpoint"),
+                    ("authority", "string", "the name in its certificate"),
+                ],
+            },
+        ],
+    },
+    JsonVerb {
+        verb: "seal make-key",
+        objects: &[JsonObject {
+            when: "One object",
+            fields: &[
+                ("file", "string", "the file with the private key"),
+                ("public_key", "string", "the public key"),
+            ],
+        }],
+    },
+    JsonVerb {
+        verb: "verify",
+        objects: &[
+            JsonObject {
+                when: "For each finding",
+                fields: &[
+                    ("file", "string, optional", "the file, if files were given"),
+                    (
+                        "kind",
+                        "string",
+                        "`version-missing`, `leaf-missing`, `leaves`, `checkpoint`, `signature`, `timestamp`, `file` or `record`",
+                    ),
+                    ("message", "string", "the finding, in a sentence"),
+                ],
+            },
+            JsonObject {
+                when: "At the end, for the archive or for each file",
+                fields: &[
+                    ("summary", "object", "what was verified"),
+                    ("summary.file", "string, optional", "the file"),
+                    ("summary.leaves", "number", "versions in the log"),
+                    ("summary.origin", "string", "the name of the log"),
+                    ("summary.versions", "number", "versions that were checked"),
+                    ("summary.captures", "number", "captures in a file that are those of the versions"),
+                    ("summary.checkpoints", "number", "checkpoints of the archive"),
+                    ("summary.unsealed", "number", "versions of the archive that are not sealed"),
+                    (
+                        "summary.timestamps",
+                        "array of object",
+                        "timestamps that hold: `size`, `time`, `authority`",
+                    ),
+                    ("summary.findings", "number", "findings"),
                 ],
             },
         ],

@@ -299,6 +299,11 @@ fn objects_and_permanence(runner: &mut JsonRunner, web: &Web) {
     let token = token[0]["token"].as_str().unwrap().to_owned();
     runner.check("token show", &["token", "show", &token, "--signing-key", &key]);
     runner.check("audit", &["-C", "m", "audit"]);
+    runner.check("seal make-key", &["-C", "m", "seal", "make-key"]);
+    runner.check("seal", &["-C", "m", "seal"]);
+    runner.check("verify", &["-C", "m", "verify"]);
+    std::fs::write(runner.root.path().join("m/seal/checkpoint"), "other").unwrap();
+    runner.check("verify", &["-C", "m", "verify"]);
     runner.check("rebuild", &["-C", "m", "rebuild"]);
     runner.check("housekeeping", &["-C", "m", "housekeeping"]);
     runner.check("gc", &["-C", "m", "gc", "--keep-last", "1"]);
