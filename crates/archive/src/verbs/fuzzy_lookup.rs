@@ -20,7 +20,7 @@ const MAX_CANDIDATES: usize = 500;
 pub struct FuzzyCapture {
     /// The capture.
     pub found: ReplayCapture,
-    /// What was ignored.
+    /// The rule that found it.
     pub rule: FuzzyRule,
 }
 

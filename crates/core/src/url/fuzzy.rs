@@ -26,7 +26,7 @@ pub enum FuzzyRule {
 }
 
 /// All rules, in the order in which they are tried.
-const RULES: [FuzzyRule; 4] =
+const ORDERED_RULES: [FuzzyRule; 4] =
     [FuzzyRule::CacheBuster, FuzzyRule::Callback, FuzzyRule::Session, FuzzyRule::StaticFile];
 
 /// Parameters that only keep caches from answering.
@@ -118,7 +118,7 @@ impl FuzzyRule {
 pub struct FuzzyMatch<'a> {
     /// The captured URL.
     pub url: &'a str,
-    /// What was ignored.
+    /// The rule that found it.
     pub rule: FuzzyRule,
 }
 
@@ -138,7 +138,7 @@ pub fn fuzzy_match<'a>(wanted: &str, captured: &'a [String]) -> Option<FuzzyMatc
         .filter_map(|url| ParsedUrl::parse(url).map(|parsed| (url.as_str(), parsed)))
         .filter(|(_, parsed)| parsed.bare == wanted.bare)
         .collect();
-    for rule in RULES {
+    for rule in ORDERED_RULES {
         if rule == FuzzyRule::StaticFile && !is_static_file(&wanted.bare) {
             continue;
         }
