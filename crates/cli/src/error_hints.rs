@@ -259,6 +259,9 @@ fn crawl_hint(failure: &CrawlError) -> Option<&'static str> {
             "give it again with `--header`, `--credentials`, `--proxy` or the variable VARVE_CREDENTIALS, or continue without it by `--without-credentials`",
         CrawlError::Cookies { .. } =>
             "a line has seven fields between tabs: host, TRUE or FALSE for its subdomains, path, TRUE or FALSE for https only, time of expiry or 0, name, value",
+        CrawlError::Credentials(
+            CredentialsError::ReservedHeader { .. } | CredentialsError::ReservedInLine { .. },
+        ) => "remove `Host`, `Connection`, `Content-Length`, `Transfer-Encoding` and `TE`",
         CrawlError::Credentials(CredentialsError::Header { .. }) =>
             "write a header with a colon: `--header 'Cookie: a=b'`",
         CrawlError::Credentials(_) => "a line is `HOST NAME: VALUE`: `example.com Cookie: a=b`",

@@ -6,6 +6,7 @@
 
 use varve_core::secret::Secret;
 
+use crate::request_bytes::{RESERVED_HEADERS, is_one_of};
 use crate::request_target::{RequestTarget, ServerOrigin};
 
 /// Headers by origin.
@@ -27,6 +28,18 @@ pub enum CredentialsError {
     Line {
         /// The line, from 1.
         line: usize,
+    },
+    /// A line has a header that the client makes itself.
+    #[error("line {line} of the credentials has a header that is made for each request")]
+    ReservedInLine {
+        /// The line, from 1.
+        line: usize,
+    },
+    /// A header for the seeds is one that the client makes itself.
+    #[error("header {number} is made for each request and cannot be given")]
+    ReservedHeader {
+        /// The number of the header, from 1.
+        number: usize,
     },
     /// A header for the seeds is none.
     #[error("header {number} is not `NAME: VALUE`")]
@@ -51,7 +64,11 @@ impl Credentials {
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
-            let credential = Credential::parse(line).ok_or(CredentialsError::Line { line: index + 1 })?;
+            let line_number = index + 1;
+            let credential = Credential::parse(line).ok_or(CredentialsError::Line { line: line_number })?;
+            if is_one_of(&credential.name, &RESERVED_HEADERS) {
+                return Err(CredentialsError::ReservedInLine { line: line_number });
+            }
             all.0.push(credential);
         }
         Ok(all)
@@ -62,9 +79,13 @@ impl Credentials {
         headers: &[String],
         origins: impl IntoIterator<Item = &'o str>,
     ) -> Result<Self, CredentialsError> {
-        let is_valid = |header: &&String| Credential::parse(&format!("host {header}")).is_some();
-        if let Some(at) = headers.iter().position(|header| !is_valid(&header)) {
-            return Err(CredentialsError::Header { number: at + 1 });
+        for (index, header) in headers.iter().enumerate() {
+            let number = index + 1;
+            let parsed = Credential::parse(&format!("host {header}"));
+            let name = parsed.ok_or(CredentialsError::Header { number })?.name;
+            if is_one_of(&name, &RESERVED_HEADERS) {
+                return Err(CredentialsError::ReservedHeader { number });
+            }
         }
         let lines = origins
             .into_iter()
@@ -198,6 +219,22 @@ mod tests {
         for (secure, host) in [(false, "example.com"), (true, "www.example.com"), (true, "intra.example")] {
             assert_eq!(sent(&credentials, secure, host, 443), [""; 0], "{host}");
         }
+    }
+
+    #[test]
+    fn headers_that_the_client_makes_are_refused() {
+        let given =
+            |header: &str| Credentials::for_origins(&["X-Key: a".to_owned(), header.to_owned()], ["h"]);
+        for header in ["Host: other", "host: a@b", "Content-Length: 0", "TE: trailers"] {
+            assert_eq!(
+                given(header).unwrap_err(),
+                CredentialsError::ReservedHeader { number: 2 },
+                "{header}"
+            );
+        }
+        assert_eq!(given("Cookie=sid").unwrap_err(), CredentialsError::Header { number: 2 });
+        let in_file = Credentials::parse("# mine\nh Connection: close").unwrap_err();
+        assert_eq!(in_file, CredentialsError::ReservedInLine { line: 2 });
     }
 
     #[test]

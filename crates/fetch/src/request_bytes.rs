@@ -16,7 +16,8 @@ use crate::proxy::Proxy;
 use crate::request_target::RequestTarget;
 
 /// Headers that only this file writes.
-const RESERVED_HEADERS: [&str; 5] = ["host", "connection", "content-length", "transfer-encoding", "te"];
+pub(crate) const RESERVED_HEADERS: [&str; 5] =
+    ["host", "connection", "content-length", "transfer-encoding", "te"];
 
 /// A request, ready to be sent.
 #[derive(Debug)]

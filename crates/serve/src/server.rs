@@ -19,7 +19,8 @@ use crate::app_state::AppState;
 use crate::token::SigningKey;
 use crate::{connection, replay, ui};
 
-/// Open connections on both origins together; further clients wait in the listen queue.
+/// Open connections on each origin; further clients wait in the listen queue. Archived pages, which may
+/// keep connections open on purpose, take none from the UI.
 const MAX_CONNECTIONS: usize = 512;
 /// Threads for handlers and for reading bodies. Slow readers hold none of them, so a few serve
 /// every connection. Requests that fetch have threads besides these.
@@ -132,12 +133,12 @@ impl Server {
     /// Serves until `stop` is set, then waits up to `SHUTDOWN_TIMEOUT` for open responses.
     pub fn run(self, stop: &AtomicBool) {
         let Self { origins, runtime, ui, replay, .. } = self;
-        let free_connections = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+        let limits = [(); 2].map(|()| Arc::new(Semaphore::new(MAX_CONNECTIONS)));
         runtime.block_on(async {
             let graceful = GracefulShutdown::new();
             tokio::select! {
-                () = accept(&ui, &free_connections, &graceful, &origins.ui) => {}
-                () = accept(&replay, &free_connections, &graceful, &origins.replay) => {}
+                () = accept(&ui, &limits[0], &graceful, &origins.ui) => {}
+                () = accept(&replay, &limits[1], &graceful, &origins.replay) => {}
                 () = wait_for(stop) => {}
             }
             let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, graceful.shutdown()).await;

@@ -21,6 +21,8 @@ pub enum Requirement {
     Chromium,
     /// The right to mount file systems.
     Mount,
+    /// Many open files at once.
+    OpenFiles,
     /// A program on `PATH`.
     Program(&'static str),
 }
@@ -32,6 +34,7 @@ impl fmt::Display for Requirement {
             Self::Python => "python",
             Self::Chromium => "chromium",
             Self::Mount => "mount",
+            Self::OpenFiles => "open-files",
             Self::Program(name) => name,
         })
     }

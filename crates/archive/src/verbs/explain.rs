@@ -13,6 +13,7 @@ use varve_core::url::Reference;
 use varve_repository::history::HistoryReader;
 
 use super::canonical_lookup::declaring_pages;
+use super::fuzzy_lookup::fuzzy_url;
 use super::log::spellings;
 use crate::error::ArchiveError;
 
@@ -32,7 +33,8 @@ pub fn explain(url: &str, aliases: &Aliases, groups: &[GroupPattern]) -> Explain
 }
 
 /// Adds the rule by which an archive finds the captures of the URL: the URL itself, another spelling of
-/// the same page, or a page that declared it as its canonical URL.
+/// the same page, a page that declared it as its canonical URL, or for replay alone a URL that differs
+/// in parameters without meaning.
 pub fn add_lookup(history: &HistoryReader, explanation: &mut Explanation) -> Result<(), ArchiveError> {
     let url = explanation.url.clone();
     if ShownUrl(&url).to_string() != url || url.contains(varve_core::secret::HIDDEN_TEXT) {
@@ -48,6 +50,8 @@ pub fn add_lookup(history: &HistoryReader, explanation: &mut Explanation) -> Res
         ("lookup/page", "captures of the same page are in the archive", other)
     } else if let Some(page) = declaring_pages(history, &url)?.into_iter().next() {
         ("lookup/canonical", "a captured page declared it as its canonical URL", page)
+    } else if let Some((captured, rule)) = fuzzy_url(history, &url)? {
+        (rule.name(), rule.explanation(), captured)
     } else {
         ("lookup/none", "nothing in the archive is found by it", url.clone())
     };

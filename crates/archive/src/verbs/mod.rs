@@ -18,6 +18,7 @@ pub mod diff;
 pub mod doctor;
 pub mod explain;
 pub mod filter;
+pub mod fuzzy_lookup;
 pub mod gc;
 pub mod get;
 pub mod housekeeping;

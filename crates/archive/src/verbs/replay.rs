@@ -22,10 +22,14 @@ use varve_repository::history::{HistoryReader, STATUS_NOT_MODIFIED, headers_of};
 
 /// Number of captures read on either side.
 const MAX_NEIGHBOURS_READ: usize = 8;
+/// Number of parts of a body that are read on either side to find the whole.
+const MAX_PARTS_READ: usize = 512;
 /// The microseconds of a second after its first.
 const REST_OF_SECOND: i64 = 999_999;
 /// The status that a 304 response is shown with.
 const STATUS_OK: u16 = 200;
+/// The status of a response to a request for a range.
+const STATUS_PARTIAL: u16 = 206;
 
 /// The requested time: any instant within a second, or an exact microsecond.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -200,7 +204,7 @@ pub fn all_spellings(history: &HistoryReader, url: &str) -> Result<Vec<String>, 
 
 /// The capture of a URL nearest to a time, under any of its spellings. Redirects are only taken
 /// from the exact spelling: a site may redirect from one spelling to the other, which would be an
-/// endless loop.
+/// endless loop. A part of a body, which a script asked for, is only taken where no capture is whole.
 pub fn nearest(
     history: &HistoryReader,
     url: &str,
@@ -212,21 +216,20 @@ pub fn nearest(
     let spellings: Vec<&str> = spellings.iter().map(String::as_str).collect();
     let ask = |since, until, order| {
         let filter = CaptureFilter { since, until, committed_only: false };
-        let mut found = history.catalog().captures_of_any(
-            &spellings,
-            &filter,
-            order,
-            ListCursor::first(MAX_NEIGHBOURS_READ),
-        )?;
+        let mut found = first_captures(history, &spellings, &filter, order)?;
         if spellings.contains(&url) {
             found.retain(|capture| capture.url == url || !is_redirect(capture));
         }
         Ok::<_, ArchiveError>(found)
     };
-    let mut line = ask(None, Some(last), TimeOrder::NewestFirst)?;
-    line.reverse();
-    let before = line.len();
-    line.extend(ask(Some(behind), None, TimeOrder::OldestFirst)?);
+    let mut earlier = ask(None, Some(last), TimeOrder::NewestFirst)?;
+    let mut later = ask(Some(behind), None, TimeOrder::OldestFirst)?;
+    if earlier.iter().chain(&later).any(|capture| capture.status != STATUS_PARTIAL) {
+        earlier.retain(|capture| capture.status != STATUS_PARTIAL);
+        later.retain(|capture| capture.status != STATUS_PARTIAL);
+    }
+    let before = earlier.len();
+    let mut line: Vec<Capture> = earlier.into_iter().rev().chain(later).collect();
     let Some(place) = choose(&line, before, second).map(|place| as_spelled(&line, place, url)) else {
         return Ok(None);
     };
@@ -234,6 +237,27 @@ pub fn nearest(
     let previous = place.checked_sub(1).map(|place| line[place].clone());
     let next = line.get(place + 1).cloned();
     Ok(Some(ReplayCapture { capture: line.swap_remove(place), previous, next, exact }))
+}
+
+/// The first captures in an order; more of them where those are only parts of the body.
+fn first_captures(
+    history: &HistoryReader,
+    spellings: &[&str],
+    filter: &CaptureFilter,
+    order: TimeOrder,
+) -> Result<Vec<Capture>, ArchiveError> {
+    let mut found: Vec<Capture> = Vec::new();
+    while found.len() < MAX_PARTS_READ {
+        let cursor = ListCursor { after: found.last(), limit: MAX_NEIGHBOURS_READ };
+        let mut next = history.catalog().captures_of_any(spellings, filter, order, cursor)?;
+        let is_done =
+            next.len() < MAX_NEIGHBOURS_READ || next.iter().any(|capture| capture.status != STATUS_PARTIAL);
+        found.append(&mut next);
+        if is_done {
+            break;
+        }
+    }
+    Ok(found)
 }
 
 /// The index of the capture with the exact spelling that has the same owner as the one at `place`;
@@ -307,7 +331,7 @@ fn is_redirect(capture: &Capture) -> bool {
 }
 
 /// Whether a capture is a redirect to `url`: shown in its place, it would redirect to itself.
-fn leads_to(capture: &Capture, url: &str) -> bool {
+pub(super) fn leads_to(capture: &Capture, url: &str) -> bool {
     if !is_redirect(capture) {
         return false;
     }

@@ -14,6 +14,7 @@
 //! | where does a link on this page lead? | [`resolve`](mod@resolve) |
 //! | what does the page call itself? | [`declared_canonical`] |
 //! | where does it stand in a sorted index? | [`surt`] |
+//! | which captured URL answers a request of a script? | [`fuzzy`] |
 //! | where does the page lie in a working tree? | [`tree_path`](mod@tree_path) |
 //! | all of these, step by step | [`explain`](mod@explain) |
 //!
@@ -26,6 +27,7 @@ pub mod declared_canonical;
 mod error;
 pub mod escape;
 pub mod explain;
+pub mod fuzzy;
 pub mod lookup_key;
 pub mod normalise;
 pub mod page_url;
@@ -43,6 +45,7 @@ pub use clean::clean;
 pub use declared_canonical::{Candidates, Canonical, CanonicalSource, canonical};
 pub use error::{UrlError, UrlProblem};
 pub use explain::{ExplainStep, Explanation, explain};
+pub use fuzzy::{FuzzyMatch, FuzzyRule, fuzzy_match};
 pub use lookup_key::{KeyReport, key};
 pub use normalise::normalise;
 pub use page_url::{PageUrl, page_identity};

@@ -23,7 +23,7 @@ pub(crate) enum Modifier {
     Raw,
     /// `cs_`: as a style sheet, independently of its type.
     Style,
-    /// `js_` or `im_`: not at all, because it is a script or an image.
+    /// `js_`, `im_` and others: not at all, because it is a script, a worker or an image.
     Plain,
 }
 
@@ -92,11 +92,11 @@ impl Modifier {
 }
 
 fn modifier(text: &str) -> Option<(Modifier, &str)> {
-    let (word, rest) = text.split_at_checked(3)?;
+    let (word, rest) = text.split_at(text.find('_')? + 1);
     let modifier = match word {
         "id_" => Modifier::Raw,
         "cs_" => Modifier::Style,
-        "js_" | "im_" | "oe_" => Modifier::Plain,
+        "js_" | "im_" | "oe_" | "sw_" | "wkr_" | "ce_" => Modifier::Plain,
         // Modifiers of other tools for pages and frames.
         "mp_" | "if_" | "fr_" => Modifier::None,
         _ => return None,
@@ -149,6 +149,8 @@ mod tests {
             ("20260101000000123456/http://h/", "/web/20260101000000123456/http://h/"),
             ("2026mp_/http://h/", "/web/2026/http://h/"),
             ("2026im_/http://h/", "/web/2026js_/http://h/"),
+            ("2026wkr_/http://h/", "/web/2026js_/http://h/"),
+            ("2026sw_/http://h/a_b", "/web/2026js_/http://h/a_b"),
             ("id_/http://h/", "/web/id_/http://h/"),
             ("http://h/", "/web/http://h/"),
             ("2026/http:/h/", "/web/2026/http://h/"),

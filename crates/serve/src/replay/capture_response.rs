@@ -10,10 +10,12 @@ use http::header::{self, HeaderName, HeaderValue};
 use http::request::Parts;
 use varve_archive::history::HistoryReader;
 use varve_archive::verbs::cat::removal_of;
+use varve_archive::verbs::fuzzy_lookup::{FuzzyCapture, find_fuzzy};
 use varve_archive::verbs::log::removals;
 use varve_archive::verbs::replay::{ReplayCapture, UrlKnowledge, answer as captured_answer, find};
 use varve_archive::{ArchiveError, Capture};
 use varve_core::headers::HeaderView;
+use varve_core::url::fuzzy::callback_name;
 use varve_page::rewrite::LinkRewriter;
 
 use super::address::{Modifier, ReplayAddress};
@@ -33,6 +35,9 @@ const EXACT_CACHE_CONTROL: &str = "max-age=600";
 
 /// A capture that was requested without a time may be another one at the next request.
 const NEWEST_CACHE_CONTROL: &str = "no-cache";
+
+/// The header that says why a capture of another URL is the response.
+const MATCH_HEADER: HeaderName = HeaderName::from_static("x-varve-match");
 
 /// Part of every ETag. Increased when the same body is rewritten in another way.
 const REWRITING_REVISION: u32 = 1;
@@ -60,12 +65,23 @@ pub(super) fn respond(state: &Arc<AppState>, request: &Parts, rest: &str) -> Res
         Ok(UrlKnowledge::There(url)) => {
             let note = HeaderValue::from_static("another scheme or host");
             response::redirect(StatusCode::FOUND, &ReplayAddress { url, ..address }.path())
-                .with(HeaderName::from_static("x-varve-match"), note)
+                .with(MATCH_HEADER, note)
         }
         Ok(UrlKnowledge::No) => match removal_at(&state.history, &address.url) {
             Ok(Some(removal)) => error_pages::removed(&removal),
-            _ => error_pages::not_captured(state, request, &address),
+            _ => fuzzy_response(state, request, address),
         },
+        Err(error) => error_pages::archive_failed(&error),
+    }
+}
+
+/// The response for a URL that was never captured: a capture that differs only in parameters without
+/// meaning, if there is one. It is not redirected to, because a script would see the other URL.
+fn fuzzy_response(state: &Arc<AppState>, request: &Parts, address: ReplayAddress) -> Response {
+    match find_fuzzy(&state.history, &address.url, address.time()) {
+        Ok(Some(FuzzyCapture { found, rule })) => capture_response(state, request, address, found)
+            .with(MATCH_HEADER, HeaderValue::from_static(rule.name())),
+        Ok(None) => error_pages::not_captured(state, request, &address),
         Err(error) => error_pages::archive_failed(&error),
     }
 }
@@ -130,10 +146,14 @@ fn replayed(
     let content_type = first_value(&view, "content-type");
     // A response to HEAD also says whether the body can be opened.
     let body = state.history.open_body(capture)?;
-    let body = BodyPrefix::read(body).map_err(|error| {
+    let mut body = BodyPrefix::read(body).map_err(|error| {
         ArchiveError::Repository(RepositoryError::Body(varve_archive::BodyError::new(error)))
     })?;
-    let form = BodyForm::of(content_type, &body.start, address.modifier, request.header("sec-fetch-dest"));
+    let mut form =
+        BodyForm::of(content_type, &body.start, address.modifier, request.header("sec-fetch-dest"));
+    if form == BodyForm::Raw && rename_callback(&mut body, &capture.url, &address) {
+        form = BodyForm::Jsonp;
+    }
     let coded = open_coded(state, request, &address, &view, capture)?;
     let etag = etag_of(capture, if coded.is_some() { 'c' } else { form.etag_letter() });
     let vary = if address.modifier == Modifier::Raw { "Accept-Encoding" } else { "Sec-Fetch-Dest" };
@@ -154,6 +174,13 @@ fn replayed(
         Some(coded) => replay.with_payload(response, coded),
         None => replay.with_body(response, &etag, rewriting, body),
     })
+}
+
+/// Makes a JSONP response call the function that the request names, where it names another than the
+/// captured one. Returns whether the body changed.
+fn rename_callback(body: &mut BodyPrefix, captured: &str, address: &ReplayAddress) -> bool {
+    let (Some(from), Some(to)) = (callback_name(captured), callback_name(&address.url)) else { return false };
+    address.modifier != Modifier::Raw && from != to && body.rename_function(&from, &to)
 }
 
 /// Status and headers of the captured response, without a body.

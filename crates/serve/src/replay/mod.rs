@@ -3,6 +3,7 @@
 //! | path | response |
 //! | --- | --- |
 //! | `/web/TIME/URL` | the capture nearest to that time, with links rewritten to this origin |
+//! | `/web/TIME/URL`, not captured | the capture of a URL that differs only in a time, random number, callback or session; `x-varve-match` says in what |
 //! | `/web/TIMEid_/URL` | its original bytes; with their content codings if the client accepts those, as in pywb |
 //! | `/web/URL` | redirect to the newest good capture; in a Crystal project its default revision itself |
 //! | `/web/`, `/web/TIME/` | a form that finds a page |

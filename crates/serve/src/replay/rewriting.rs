@@ -32,6 +32,8 @@ pub(super) enum BodyForm {
     Manifest,
     /// A media playlist.
     Playlist,
+    /// A script that calls another function than the captured one.
+    Jsonp,
     /// Unchanged bytes.
     Raw,
 }
@@ -86,6 +88,7 @@ impl BodyForm {
             Self::StyleSheet => 's',
             Self::Manifest => 'm',
             Self::Playlist => 'l',
+            Self::Jsonp => 'j',
             Self::Raw => 'r',
         }
     }
@@ -119,6 +122,19 @@ impl BodyPrefix {
         Ok(Self { start, rest })
     }
 
+    /// Renames the function that a JSONP response calls. Returns false if it does not begin with a call
+    /// of `from`.
+    pub(super) fn rename_function(&mut self, from: &str, to: &str) -> bool {
+        let is_before_call = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'/' | b'*' | b';');
+        let at = self.start.iter().take_while(|byte| is_before_call(byte)).count();
+        let call = self.start[at..].strip_prefix(from.as_bytes());
+        if !call.is_some_and(|rest| rest.trim_ascii_start().starts_with(b"(")) {
+            return false;
+        }
+        self.start.splice(at..at + from.len(), to.bytes());
+        true
+    }
+
     /// The whole body, from its first byte.
     pub(super) fn into_reader(self) -> impl Read + Send {
         io::Cursor::new(self.start).chain(self.rest)
@@ -145,7 +161,7 @@ impl BodyRewriting {
             BodyForm::Page | BodyForm::Fragment | BodyForm::Svg | BodyForm::Playlist | BodyForm::Manifest => {
                 essence(original)
             }
-            BodyForm::Raw => return None,
+            BodyForm::Raw | BodyForm::Jsonp => return None,
         };
         let charset = match self.form {
             BodyForm::Page | BodyForm::Fragment | BodyForm::Svg if self.encoding.is_ascii_compatible() => {
@@ -173,7 +189,7 @@ impl BodyRewriting {
                 let page = HtmlRewrite { links, encoding: self.encoding, first, shown_in: ShownIn::Replay };
                 Box::new(RewrittenHtml::new(input, page).map(|chunk| chunk.map(Bytes::from)))
             }
-            BodyForm::Raw => Box::new(ReadChunks::new(input, None)),
+            BodyForm::Raw | BodyForm::Jsonp => Box::new(ReadChunks::new(input, None)),
             BodyForm::StyleSheet | BodyForm::Manifest | BodyForm::Playlist => self
                 .chunks_in_memory(input, &links)
                 .unwrap_or_else(|error| Box::new(std::iter::once(Err(error)))),

@@ -246,6 +246,67 @@ fn ranges_conditions_and_head_requests() {
 }
 
 #[test]
+fn a_part_of_a_body_is_shown_only_where_no_capture_is_whole() {
+    let part = |url: &str, time: &str, body: &str| {
+        let mut part = resource(url, time, "video/mp4", body);
+        part["status"] = 206.into();
+        part
+    };
+    let (museum, origins) = serving(
+        true,
+        &[
+            resource("http://e.org/v.mp4", "2026-01-01T00:00:00Z", "video/mp4", "the whole video"),
+            part("http://e.org/other.mp4", "2026-01-01T00:00:00Z", "the"),
+        ],
+    );
+    for day in 2..12 {
+        let part = part("http://e.org/v.mp4", &format!("2026-01-{day:02}T00:00:00Z"), &format!("part {day}"));
+        museum.commit(&[part], "a part");
+    }
+    for time in ["20260101000000", "20260106", "2026"] {
+        let reply = origins.get(&format!("/web/{time}/http://e.org/v.mp4"));
+        assert_eq!((reply.status, reply.text().as_str()), (200, "the whole video"), "{time}");
+    }
+    let range = origins.get_with("/web/2026/http://e.org/v.mp4", &[("Range", "bytes=4-8")]);
+    assert_eq!((range.status, range.text().as_str()), (206, "whole"));
+    assert_eq!(origins.get("/web/2026/http://e.org/other.mp4").text(), "the");
+}
+
+#[test]
+fn requests_with_other_numbers_callbacks_and_sessions_are_answered() {
+    let script = "text/javascript";
+    let (_museum, origins) = serving(
+        true,
+        &[
+            resource("http://e.org/data?q=x&_=1600000000000", FIRST_TIME, "application/json", "{}"),
+            resource("http://e.org/p?callback=old_1&id=3", FIRST_TIME, script, "/**/old_1 ({\"a\": 1});"),
+            resource("http://e.org/p?callback=f&id=4", FIRST_TIME, script, "g({});"),
+            page("http://e.org/search.html", FIRST_TIME, "<p>results"),
+        ],
+    );
+    let reply = |url: &str| origins.get(&format!("/web/20260101000000/{url}"));
+    let data = reply("http://e.org/data?_=1700000000000&q=x");
+    assert_eq!((data.status, data.text().as_str()), (200, "{}"));
+    assert_eq!(data.header("x-varve-match"), Some("fuzzy/cache-buster"));
+    assert_eq!(
+        data.header("content-location"),
+        Some("/web/20260101000000/http://e.org/data?q=x&_=1600000000000")
+    );
+    let called = reply("http://e.org/p?callback=new.name&id=3");
+    assert_eq!(
+        (called.text().as_str(), called.header("x-varve-match")),
+        ("/**/new.name ({\"a\": 1});", Some("fuzzy/callback"))
+    );
+    assert_eq!(reply("http://e.org/p?callback=h&id=4").text(), "g({});");
+    let page = reply("https://www.e.org/search.html?q=word");
+    assert_eq!((page.status, page.header("x-varve-match")), (200, Some("fuzzy/static-file")));
+    assert!(page.text().contains("<p>results"));
+    for other in ["http://e.org/data?q=y&_=1", "http://e.org/p?callback=x&id=5", "http://e.org/p"] {
+        assert_eq!(reply(other).status, 404, "{other}");
+    }
+}
+
+#[test]
 fn missing_and_damaged_captures_have_error_pages() {
     let (museum, origins) = serving(
         true,

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use varve_archive::CaptureChoice;
 use varve_archive::history::open_reader_choosing;
 use varve_serve::{ServeSettings, Server};
+use varve_testkit::{Requirement, skip};
 
 use super::{Museum, page, resource};
 
@@ -19,6 +20,7 @@ const LONG_BODY_BYTES: usize = 12 << 20;
 /// A server on free ports, in a thread of this process.
 struct Running {
     _museum: Museum,
+    ui: SocketAddr,
     replay: SocketAddr,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -47,10 +49,11 @@ impl Running {
         };
         let history = open_reader_choosing(&museum.root(), CaptureChoice::Newest).unwrap();
         let server = Server::bind(history, settings).unwrap();
-        let (replay, stop) = (server.replay_address(), Arc::new(AtomicBool::new(false)));
+        let (ui, replay) = (server.address(), server.replay_address());
+        let stop = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&stop);
         let thread = std::thread::spawn(move || server.run(&flag));
-        Self { _museum: museum, replay, stop, thread: Some(thread) }
+        Self { _museum: museum, ui, replay, stop, thread: Some(thread) }
     }
 
     /// Sends a request and returns the connection, with nothing read yet.
@@ -118,6 +121,23 @@ fn slow_readers_do_not_delay_others() {
     // A slow reader gets everything too, once it reads.
     let rest = read_to_end(stalled.into_iter().next().unwrap());
     assert!(rest.len() + 1000 > LONG_BODY_BYTES, "{}", rest.len());
+}
+
+/// Clients that open connections and send nothing fill one origin, and not the other.
+#[test]
+fn idle_connections_to_archived_pages_leave_the_ui_reachable() {
+    let server = Running::start();
+    let idle: Vec<TcpStream> = (0..600).map_while(|_| TcpStream::connect(server.replay).ok()).collect();
+    if idle.len() < 600 {
+        return skip(Requirement::OpenFiles, "the limit is too low for 600 connections");
+    }
+    let mut stream = TcpStream::connect(server.ui).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let request = format!("GET / HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", server.ui);
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut start = [0; 12];
+    stream.read_exact(&mut start).unwrap();
+    assert_eq!(&start, b"HTTP/1.1 200");
 }
 
 #[test]
