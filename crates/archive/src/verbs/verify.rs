@@ -32,7 +32,7 @@ pub struct Request {
     pub key: Option<NoteVerifier>,
 }
 
-/// What was checked.
+/// The extent of a verification.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
     /// The number of leaves, in the newest checkpoint of a file.

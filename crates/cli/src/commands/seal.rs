@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use varve_archive::ArchivePaths;
 use varve_archive::verbs::seal::{
-    keep_timestamp, make_key, prove_versions, read_signer, request_timestamp, seal,
+    keep_timestamp, make_key, prove_versions, read_own_signer, read_signer, request_timestamp, seal,
 };
 
 use crate::printer::counted;
@@ -79,12 +79,10 @@ impl Verb for SealArgs {
 
 impl SealArgs {
     fn seal(&self, session: &mut Session) -> Result<ExitStatus, Error> {
-        let own_key = ArchivePaths::new(&session.root()?).seal_key();
-        let mut paths = self.key.clone();
-        if paths.is_empty() && own_key.exists() {
-            paths.push(own_key);
-        }
-        let signers = paths.iter().map(|path| read_signer(path)).collect::<Result<Vec<_>, _>>()?;
+        let signers = match self.key.is_empty() {
+            true => read_own_signer(&ArchivePaths::new(&session.root()?))?.into_iter().collect(),
+            false => self.key.iter().map(|path| read_signer(path)).collect::<Result<Vec<_>, _>>()?,
+        };
         let history = session.open_archive_history()?;
         let report = seal(&history, &signers)?;
         if let Some(path) = &self.timestamp_request {

@@ -104,7 +104,7 @@ impl VerifyArgs {
         printer.finding(BAD_STYLE, "error", &visible(&finding.message))
     }
 
-    /// Prints what was checked, and what the result does not show.
+    /// Prints the extent of the verification, and what the result does not show.
     fn conclude(
         &self,
         report: &Report,

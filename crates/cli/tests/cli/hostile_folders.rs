@@ -52,6 +52,11 @@ const ARCHIVE_NAMES: &[&str] = &[
     "HEAD",
     "HEAD.intended",
     ".tmp-varve-HEAD",
+    "seal",
+    "seal.key",
+    "seal/checkpoint",
+    "seal/checkpoints",
+    "seal/tile/0/000.p",
     "plan.yaml",
     "urls",
     "urls/example.com.yaml",
@@ -167,6 +172,9 @@ const SHARED_WRITING_VERBS: &[Words] = &[
 const ARCHIVE_VERBS: &[Words] = &[
     &["store", "page.html"],
     &["capture", "{}", "--allow-private", "-m", "captured"],
+    &["seal"],
+    &["seal", "prove"],
+    &["verify"],
     &["rebuild"],
     &["housekeeping"],
     &["purge", "--drop", "https://example.com/a/b", "--reason", "test", "--dry-run"],
@@ -233,6 +241,8 @@ fn make_templates(root: &Path) -> [Template; 3] {
         }
     }
     prepare(root, &["-C", "site", "checkout", "HEAD"]);
+    prepare(root, &["-C", "archive", "seal", "make-key"]);
+    prepare(root, &["-C", "archive", "seal"]);
     prepare(root, &["-C", "archive", "plan", "root", "add", "https://example.com/one"]);
     let url = "https://example.com/one";
     prepare(root, &["-C", "archive", "urls", "add", "--domain-file", "--offline", url]);

@@ -8,7 +8,7 @@ use ring::signature::{
     VerificationAlgorithm,
 };
 
-use super::der::{DerReader, DerValue, tag};
+use super::der::{DerCursor, DerElement, tag};
 use super::parse_time;
 use crate::LogError;
 
@@ -51,15 +51,15 @@ pub(super) struct TimestampCertificate<'a> {
 
 impl<'a> TimestampCertificate<'a> {
     pub(super) fn parse(bytes: &'a [u8]) -> Result<Self, LogError> {
-        let mut certificate = DerReader::new(bytes).sequence("the certificate is malformed")?;
+        let mut certificate = DerCursor::new(bytes).sequence("the certificate is malformed")?;
         let mut body = certificate.sequence("the certificate is malformed")?;
         body.optional(tag::context(0))?;
-        body.expect(tag::INTEGER, "the certificate has no serial number")?;
+        body.expect(tag::INTEGER_TAG, "the certificate has no serial number")?;
         body.algorithm()?;
-        body.expect(tag::SEQUENCE, "the certificate has no issuer")?;
+        body.expect(tag::SEQUENCE_TAG, "the certificate has no issuer")?;
         let mut validity = body.sequence("the certificate has no validity")?;
         let (not_before, not_after) = (certificate_time(&mut validity)?, certificate_time(&mut validity)?);
-        let subject = body.expect(tag::SEQUENCE, "the certificate has no subject")?;
+        let subject = body.expect(tag::SEQUENCE_TAG, "the certificate has no subject")?;
         let mut key_info = body.sequence("the certificate has no key")?;
         let (key_algorithm, mut parameters) = key_info.algorithm()?;
         let curve = parameters.optional(tag::OBJECT_ID)?.map(|value| value.content);
@@ -132,7 +132,7 @@ impl<'a> TimestampCertificate<'a> {
 }
 
 /// A time of a certificate, as `YYYYMMDDHHMMSS`.
-fn certificate_time(reader: &mut DerReader<'_>) -> Result<String, LogError> {
+fn certificate_time(reader: &mut DerCursor<'_>) -> Result<String, LogError> {
     let malformed = reader.error("a time of the certificate is malformed");
     let value = reader.any()?;
     let digits = match value.tag {
@@ -148,14 +148,14 @@ fn certificate_time(reader: &mut DerReader<'_>) -> Result<String, LogError> {
 }
 
 /// Whether the only purpose of the key is timestamps, as RFC 3161 requires.
-fn is_for_timestamps(extensions: DerValue<'_>) -> Result<bool, LogError> {
+fn is_for_timestamps(extensions: DerElement<'_>) -> Result<bool, LogError> {
     let mut list = extensions.reader().sequence("the extensions of the certificate are malformed")?;
     while !list.is_at_end() {
         let mut extension = list.sequence("an extension of the certificate is malformed")?;
         if extension.object_id()? != KEY_PURPOSE_ID {
             continue;
         }
-        extension.optional(tag::BOOLEAN)?;
+        extension.optional(tag::BOOLEAN_TAG)?;
         let value = extension.expect(tag::OCTET_STRING, "an extension of the certificate is malformed")?;
         let mut purposes = value.reader().sequence("an extension of the certificate is malformed")?;
         let purpose = purposes.object_id()?;
@@ -165,11 +165,11 @@ fn is_for_timestamps(extensions: DerValue<'_>) -> Result<bool, LogError> {
 }
 
 /// The common name and organization of a name.
-fn subject_text(name: DerValue<'_>) -> Result<String, LogError> {
+fn subject_text(name: DerElement<'_>) -> Result<String, LogError> {
     let (mut common, mut organization) = (None, None);
     let mut parts = name.reader();
     while !parts.is_at_end() {
-        let mut part = parts.expect(tag::SET, "the subject of the certificate is malformed")?.reader();
+        let mut part = parts.expect(tag::SET_TAG, "the subject of the certificate is malformed")?.reader();
         let mut pair = part.sequence("the subject of the certificate is malformed")?;
         let id = pair.object_id()?;
         let value = pair.any()?;

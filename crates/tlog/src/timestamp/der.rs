@@ -4,16 +4,16 @@ use crate::LogError;
 
 /// The tags that timestamps have.
 pub(super) mod tag {
-    pub(crate) const BOOLEAN: u8 = 0x01;
-    pub(crate) const INTEGER: u8 = 0x02;
+    pub(crate) const BOOLEAN_TAG: u8 = 0x01;
+    pub(crate) const INTEGER_TAG: u8 = 0x02;
     pub(crate) const BIT_STRING: u8 = 0x03;
     pub(crate) const OCTET_STRING: u8 = 0x04;
-    pub(crate) const NULL: u8 = 0x05;
+    pub(crate) const NULL_TAG: u8 = 0x05;
     pub(crate) const OBJECT_ID: u8 = 0x06;
     pub(crate) const UTC_TIME: u8 = 0x17;
     pub(crate) const GENERALIZED_TIME: u8 = 0x18;
-    pub(crate) const SEQUENCE: u8 = 0x30;
-    pub(crate) const SET: u8 = 0x31;
+    pub(crate) const SEQUENCE_TAG: u8 = 0x30;
+    pub(crate) const SET_TAG: u8 = 0x31;
     /// `[n]`, constructed.
     pub(crate) const fn context(number: u8) -> u8 {
         0xa0 | number
@@ -22,7 +22,7 @@ pub(super) mod tag {
 
 /// A value: its tag, its content, and all its bytes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct DerValue<'a> {
+pub(super) struct DerElement<'a> {
     pub(super) tag: u8,
     pub(super) content: &'a [u8],
     /// Tag, length and content.
@@ -31,22 +31,22 @@ pub(super) struct DerValue<'a> {
     offset: usize,
 }
 
-impl<'a> DerValue<'a> {
+impl<'a> DerElement<'a> {
     /// The values inside.
-    pub(super) fn reader(&self) -> DerReader<'a> {
-        DerReader { bytes: self.content, offset: self.offset }
+    pub(super) fn reader(&self) -> DerCursor<'a> {
+        DerCursor { bytes: self.content, offset: self.offset }
     }
 }
 
 /// The values that follow each other in some bytes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct DerReader<'a> {
+pub(super) struct DerCursor<'a> {
     bytes: &'a [u8],
     /// The offset of the first byte, for messages.
     offset: usize,
 }
 
-impl<'a> DerReader<'a> {
+impl<'a> DerCursor<'a> {
     /// Reads these bytes from the start.
     pub(super) fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, offset: 0 }
@@ -68,7 +68,7 @@ impl<'a> DerReader<'a> {
     }
 
     /// The next value.
-    pub(super) fn any(&mut self) -> Result<DerValue<'a>, LogError> {
+    pub(super) fn any(&mut self) -> Result<DerElement<'a>, LogError> {
         let truncated = self.error("a value is cut off");
         let (Some(&tag), Some(&first)) = (self.bytes.first(), self.bytes.get(1)) else {
             return Err(truncated);
@@ -91,14 +91,14 @@ impl<'a> DerReader<'a> {
             _ => return Err(self.error("a length is indefinite or too large")),
         };
         let whole = self.bytes.get(..header + length).ok_or_else(|| self.error("a value is cut off"))?;
-        let value = DerValue { tag, content: &whole[header..], whole, offset: self.offset + header };
+        let value = DerElement { tag, content: &whole[header..], whole, offset: self.offset + header };
         self.bytes = &self.bytes[whole.len()..];
         self.offset += whole.len();
         Ok(value)
     }
 
     /// The next value, which must have this tag.
-    pub(super) fn expect(&mut self, tag: u8, message: &'static str) -> Result<DerValue<'a>, LogError> {
+    pub(super) fn expect(&mut self, tag: u8, message: &'static str) -> Result<DerElement<'a>, LogError> {
         match self.peek() {
             Some(found) if found == tag => self.any(),
             _ => Err(self.error(message)),
@@ -106,7 +106,7 @@ impl<'a> DerReader<'a> {
     }
 
     /// The next value, if it has this tag.
-    pub(super) fn optional(&mut self, tag: u8) -> Result<Option<DerValue<'a>>, LogError> {
+    pub(super) fn optional(&mut self, tag: u8) -> Result<Option<DerElement<'a>>, LogError> {
         match self.peek() {
             Some(found) if found == tag => self.any().map(Some),
             _ => Ok(None),
@@ -114,8 +114,8 @@ impl<'a> DerReader<'a> {
     }
 
     /// The values of a sequence.
-    pub(super) fn sequence(&mut self, message: &'static str) -> Result<DerReader<'a>, LogError> {
-        self.expect(tag::SEQUENCE, message).map(|value| value.reader())
+    pub(super) fn sequence(&mut self, message: &'static str) -> Result<DerCursor<'a>, LogError> {
+        self.expect(tag::SEQUENCE_TAG, message).map(|value| value.reader())
     }
 
     /// The content of an object identifier.
@@ -125,7 +125,7 @@ impl<'a> DerReader<'a> {
 
     /// A small number that is not negative.
     pub(super) fn number(&mut self) -> Result<u64, LogError> {
-        let value = self.expect(tag::INTEGER, "a number is missing")?;
+        let value = self.expect(tag::INTEGER_TAG, "a number is missing")?;
         let is_small = value.content.len() <= 8 && value.content.first().is_some_and(|byte| *byte < 0x80);
         match is_small {
             true => Ok(value.content.iter().fold(0, |number, byte| number << 8 | u64::from(*byte))),
@@ -134,7 +134,7 @@ impl<'a> DerReader<'a> {
     }
 
     /// The identifier of an algorithm, and its parameters.
-    pub(super) fn algorithm(&mut self) -> Result<(&'a [u8], DerReader<'a>), LogError> {
+    pub(super) fn algorithm(&mut self) -> Result<(&'a [u8], DerCursor<'a>), LogError> {
         let mut algorithm = self.sequence("an algorithm is missing")?;
         Ok((algorithm.object_id()?, algorithm))
     }

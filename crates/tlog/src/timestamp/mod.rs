@@ -12,7 +12,7 @@ use ring::digest::{SHA256, digest};
 
 use crate::LogError;
 use certificate::TimestampCertificate;
-use der::{DerReader, encode, tag};
+use der::{DerCursor, encode, tag};
 use signed_token::SignedToken;
 
 /// Maximum length of an answer in bytes. With a chain of certificates it has about ten thousand.
@@ -36,11 +36,11 @@ pub struct VerifiedTimestamp {
 /// the certificate of the authority. It has no nonce, because the bytes are different for each request.
 pub fn request_timestamp(bytes: &[u8]) -> Vec<u8> {
     let algorithm =
-        encode(tag::SEQUENCE, &[encode(tag::OBJECT_ID, SHA256_ID), encode(tag::NULL, &[])].concat());
+        encode(tag::SEQUENCE_TAG, &[encode(tag::OBJECT_ID, SHA256_ID), encode(tag::NULL_TAG, &[])].concat());
     let imprint = encode(tag::OCTET_STRING, digest(&SHA256, bytes).as_ref());
-    let imprint = encode(tag::SEQUENCE, &[algorithm, imprint].concat());
-    let (version, wants_certificate) = (encode(tag::INTEGER, &[1]), encode(tag::BOOLEAN, &[0xff]));
-    encode(tag::SEQUENCE, &[version, imprint, wants_certificate].concat())
+    let imprint = encode(tag::SEQUENCE_TAG, &[algorithm, imprint].concat());
+    let (version, wants_certificate) = (encode(tag::INTEGER_TAG, &[1]), encode(tag::BOOLEAN_TAG, &[0xff]));
+    encode(tag::SEQUENCE_TAG, &[version, imprint, wants_certificate].concat())
 }
 
 /// Verifies that an answer of an authority is a timestamp of these bytes, and that the key of the
@@ -74,7 +74,7 @@ pub fn verify_timestamp(answer: &[u8], bytes: &[u8]) -> Result<VerifiedTimestamp
 
 /// The token in an answer. A bare token, as some authorities store it, is taken too.
 fn token_of(answer: &[u8]) -> Result<&[u8], LogError> {
-    let mut reader = DerReader::new(answer);
+    let mut reader = DerCursor::new(answer);
     let mut outer = reader.sequence("the answer does not begin with a sequence")?;
     reader.end()?;
     if outer.peek() == Some(tag::OBJECT_ID) {
@@ -85,7 +85,7 @@ fn token_of(answer: &[u8]) -> Result<&[u8], LogError> {
     if status > 1 {
         return Err(LogError::TimestampRefused(status));
     }
-    let token = outer.expect(tag::SEQUENCE, "the timestamp is missing")?;
+    let token = outer.expect(tag::SEQUENCE_TAG, "the timestamp is missing")?;
     outer.end()?;
     Ok(token.whole)
 }
@@ -101,7 +101,7 @@ struct TokenInfo<'a> {
 
 impl<'a> TokenInfo<'a> {
     fn parse(bytes: &'a [u8]) -> Result<Self, LogError> {
-        let mut reader = DerReader::new(bytes);
+        let mut reader = DerCursor::new(bytes);
         let mut info = reader.sequence("the content is no timestamp")?;
         reader.end()?;
         if info.number()? != 1 {
@@ -111,7 +111,7 @@ impl<'a> TokenInfo<'a> {
         let mut imprint = info.sequence("the imprint is missing")?;
         let (algorithm, _) = imprint.algorithm()?;
         let imprint = imprint.expect(tag::OCTET_STRING, "the imprint is missing")?.content;
-        let serial = info.expect(tag::INTEGER, "the serial number is missing")?.content;
+        let serial = info.expect(tag::INTEGER_TAG, "the serial number is missing")?.content;
         if serial.len() > 32 {
             return Err(info.error("the serial number is too long"));
         }

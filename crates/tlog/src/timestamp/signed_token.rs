@@ -5,7 +5,7 @@ use ring::digest::{Algorithm, SHA1_FOR_LEGACY_USE_ONLY, SHA256, SHA384, SHA512, 
 
 use super::SHA256_ID;
 use super::certificate::TimestampCertificate;
-use super::der::{DerReader, DerValue, tag};
+use super::der::{DerCursor, DerElement, tag};
 use crate::LogError;
 
 /// Signed data, 1.2.840.113549.1.7.2.
@@ -43,7 +43,7 @@ pub(super) struct SignedToken<'a> {
 
 impl<'a> SignedToken<'a> {
     pub(super) fn parse(bytes: &'a [u8]) -> Result<Self, LogError> {
-        let mut reader = DerReader::new(bytes);
+        let mut reader = DerCursor::new(bytes);
         let mut outer = reader.sequence("the timestamp is not signed data")?;
         if outer.object_id()? != SIGNED_DATA_ID {
             return Err(outer.error("the timestamp is not signed data"));
@@ -51,7 +51,7 @@ impl<'a> SignedToken<'a> {
         let mut wrapped = outer.expect(tag::context(0), "the signed data is missing")?.reader();
         let mut data = wrapped.sequence("the signed data is missing")?;
         data.number()?;
-        data.expect(tag::SET, "the digest algorithms are missing")?;
+        data.expect(tag::SET_TAG, "the digest algorithms are missing")?;
         let mut content = data.sequence("the content is missing")?;
         if content.object_id()? != TIMESTAMP_ID {
             return Err(content.error("the content is no timestamp"));
@@ -63,7 +63,7 @@ impl<'a> SignedToken<'a> {
             None => Vec::new(),
         };
         data.optional(tag::context(1))?;
-        let mut signers = data.expect(tag::SET, "the signer is missing")?.reader();
+        let mut signers = data.expect(tag::SET_TAG, "the signer is missing")?.reader();
         let signer = signers.sequence("the signer is missing")?;
         if !signers.is_at_end() {
             return Err(signers.error("a timestamp has one signer"));
@@ -74,7 +74,7 @@ impl<'a> SignedToken<'a> {
     fn with_signer(
         content: &'a [u8],
         certificates: Vec<&'a [u8]>,
-        mut signer: DerReader<'a>,
+        mut signer: DerCursor<'a>,
     ) -> Result<Self, LogError> {
         signer.number()?;
         // The issuer and serial number, or the key id: the certificate is found by its digest.
@@ -87,7 +87,7 @@ impl<'a> SignedToken<'a> {
         let SignedAttributes { message_digest, certificate_digest } = SignedAttributes::parse(attributes)?;
         // They are signed with the tag of a set, and stored with another.
         let mut attributes = attributes.whole.to_vec();
-        attributes[0] = tag::SET;
+        attributes[0] = tag::SET_TAG;
         Ok(Self {
             content,
             certificates,
@@ -124,13 +124,13 @@ struct SignedAttributes<'a> {
 }
 
 impl<'a> SignedAttributes<'a> {
-    fn parse(attributes: DerValue<'a>) -> Result<Self, LogError> {
+    fn parse(attributes: DerElement<'a>) -> Result<Self, LogError> {
         let (mut message_digest, mut by_sha1, mut by_other, mut has_type) = (None, None, None, false);
         let mut reader = attributes.reader();
         while !reader.is_at_end() {
             let mut attribute = reader.sequence("a signed attribute is malformed")?;
             let id = attribute.object_id()?;
-            let mut values = attribute.expect(tag::SET, "a signed attribute has no value")?.reader();
+            let mut values = attribute.expect(tag::SET_TAG, "a signed attribute has no value")?.reader();
             match id {
                 CONTENT_TYPE_ID => has_type = values.object_id()? == TIMESTAMP_ID,
                 MESSAGE_DIGEST_ID => {
@@ -151,13 +151,13 @@ impl<'a> SignedAttributes<'a> {
 
 /// The digest of the first certificate in the attribute that names certificates.
 fn certificate_digest<'a>(
-    mut values: DerReader<'a>,
+    mut values: DerCursor<'a>,
     default: &'static Algorithm,
 ) -> Result<(&'static Algorithm, &'a [u8]), LogError> {
     const MISSING_DIGEST: &str = "the digest of the certificate is missing";
     let mut names = values.sequence(MISSING_DIGEST)?.sequence(MISSING_DIGEST)?.sequence(MISSING_DIGEST)?;
     let algorithm = match names.peek() {
-        Some(tag::SEQUENCE) => digest_algorithm(names.algorithm()?.0)?,
+        Some(tag::SEQUENCE_TAG) => digest_algorithm(names.algorithm()?.0)?,
         _ => default,
     };
     Ok((algorithm, names.expect(tag::OCTET_STRING, MISSING_DIGEST)?.content))
@@ -172,11 +172,11 @@ fn digest_algorithm(id: &[u8]) -> Result<&'static Algorithm, LogError> {
     }
 }
 
-fn parse_certificates(set: DerValue<'_>) -> Result<Vec<&[u8]>, LogError> {
+fn parse_certificates(set: DerElement<'_>) -> Result<Vec<&[u8]>, LogError> {
     let (mut reader, mut certificates) = (set.reader(), Vec::new());
     while !reader.is_at_end() {
         let certificate = reader.any()?;
-        if certificate.tag == tag::SEQUENCE {
+        if certificate.tag == tag::SEQUENCE_TAG {
             certificates.push(certificate.whole);
         }
         if certificates.len() > MAX_CERTIFICATES {

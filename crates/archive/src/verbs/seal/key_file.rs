@@ -1,12 +1,13 @@
 //! Files with the keys of the log. A private key is readable by its owner alone, and is refused
 //! otherwise, as ssh does.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use ring::rand::{SecureRandom, SystemRandom};
+use varve_repository::ArchivePaths;
 use varve_tlog::{LogError, NoteSigner, NoteVerifier};
 
 use super::read_limited;
@@ -70,10 +71,24 @@ pub fn make_key(path: &Path, name: &str) -> Result<NoteVerifier, SealKeyError> {
     Ok(signer.verifier().clone())
 }
 
-/// Reads a private key.
+/// Reads a private key that the user named.
 pub fn read_signer(path: &Path) -> Result<NoteSigner, SealKeyError> {
-    let text = read_key_file(path)?;
-    let mode = fs::metadata(path).map_err(read_failure(path))?.permissions().mode();
+    parse_signer(path, File::open(path))
+}
+
+/// Reads the private key in an archive; `None` if it has none. No link is followed, and nothing but a
+/// regular file is opened: the archive may come from someone else.
+pub fn read_own_signer(layout: &ArchivePaths) -> Result<Option<NoteSigner>, SealKeyError> {
+    let path = layout.seal_key();
+    match layout.files().open_to_read(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        opened => parse_signer(&path, opened).map(Some),
+    }
+}
+
+fn parse_signer(path: &Path, opened: io::Result<File>) -> Result<NoteSigner, SealKeyError> {
+    let read = opened.and_then(|file| Ok((file.metadata()?.permissions().mode(), read_text(file)?)));
+    let (mode, text) = read.map_err(read_failure(path))?;
     if mode & 0o077 != 0 {
         return Err(SealKeyError::Readable(path.to_owned()));
     }
@@ -92,9 +107,11 @@ pub fn read_public_key(text: &str) -> Result<NoteVerifier, SealKeyError> {
 }
 
 fn read_key_file(path: &Path) -> Result<String, SealKeyError> {
-    let bytes = fs::File::open(path).and_then(|file| read_limited(file, MAX_KEY_FILE_BYTES));
-    let bytes = bytes.map_err(read_failure(path))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    File::open(path).and_then(read_text).map_err(read_failure(path))
+}
+
+fn read_text(file: File) -> io::Result<String> {
+    Ok(String::from_utf8_lossy(&read_limited(file, MAX_KEY_FILE_BYTES)?).into_owned())
 }
 
 fn read_failure(path: &Path) -> impl Fn(io::Error) -> SealKeyError + '_ {

@@ -29,7 +29,7 @@ use varve_tlog::{
 use crate::error::ArchiveError;
 
 pub use evidence::{EvidenceError, LogEvidence, MAX_EVIDENCE_BYTES, VersionEvidence};
-pub use key_file::{SealKeyError, make_key, read_public_key, read_signer};
+pub use key_file::{SealKeyError, make_key, read_own_signer, read_public_key, read_signer};
 pub use prove::{prove, prove_versions};
 pub use varve_tlog::{NoteVerifier, VerifiedTimestamp, request_timestamp};
 
