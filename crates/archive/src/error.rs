@@ -45,6 +45,15 @@ pub enum ArchiveError {
     /// `Repository`.
     #[error(transparent)]
     Crawl(CrawlError),
+    /// The proxy could not listen.
+    #[error(transparent)]
+    Listen(#[from] varve_proxy::ListenError),
+    /// There is no certificate authority for HTTPS.
+    #[error(transparent)]
+    Authority(#[from] varve_proxy::AuthorityError),
+    /// The browser could not be started.
+    #[error("the browser could not be started")]
+    Browser(#[source] varve_fetch::FetchError),
     /// The records are too few, or have too little in common, for a dictionary.
     #[error("no dictionary can be made of {samples} records")]
     NoDictionary {

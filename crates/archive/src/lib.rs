@@ -14,6 +14,7 @@ mod error;
 pub mod expectations;
 mod json_text;
 pub mod pages;
+mod recording;
 mod site_files;
 mod text;
 pub mod verbs;

@@ -87,6 +87,15 @@ pub(crate) enum Error {
         /// The address to listen on.
         address: SocketAddr,
     },
+    /// The proxy would be reachable from other machines without `--allow-remote`.
+    #[error("{address} can be reached from other machines, which could send requests through this one")]
+    OpenProxy {
+        /// The address to listen on.
+        address: SocketAddr,
+    },
+    /// Neither `HOME` nor `XDG_CONFIG_HOME` is set.
+    #[error("there is no folder for settings: neither HOME nor XDG_CONFIG_HOME is set")]
+    NoSettingsFolder,
     /// The signing key cannot be used.
     #[error(transparent)]
     SigningKey(SigningKeyError),

@@ -11,6 +11,7 @@ use varve_archive::pages::PageError;
 use varve_archive::verbs::capture::CredentialsError;
 use varve_archive::verbs::crystal::Error as CrystalError;
 use varve_archive::verbs::doctor::DoctorError;
+use varve_archive::verbs::proxy::{AuthorityError, ListenError};
 use varve_archive::verbs::seal::SealKeyError;
 use varve_archive::verbs::urls::add::AddError;
 use varve_archive::verbs::verify::VerifyFileError;
@@ -61,6 +62,10 @@ pub(crate) fn hints(failure: &Error) -> Vec<String> {
 
 fn hint(failure: &Error) -> Option<&'static str> {
     hint_table! { failure;
+        Error::Archive(ArchiveError::Authority(AuthorityError::Readable(_))) =>
+            "`chmod 600` makes it private; if others may have read it, delete it, and remove its certificate from clients",
+        Error::Archive(ArchiveError::Authority(AuthorityError::Invalid(_))) =>
+            "delete it: the next recording makes another, which clients must trust anew",
         Error::Write { source, .. } => write_hint(source.kind()),
         Error::Temporary(_) => "TMPDIR names the folder for temporary files; it needs free space",
         Error::Urls(failure) | Error::UrlAdd(AddError::Database(failure)) => urls_hint(failure),
@@ -71,15 +76,19 @@ fn hint(failure: &Error) -> Option<&'static str> {
             "`varve seal prove` makes a proof; without a file, `varve verify` checks the archive",
         Error::VerifyFile(VerifyFileError::NoCheckpoint { .. }) =>
             "`varve seal` prints the checkpoint; `seal/checkpoint` in an archive is the newest",
-        Error::Archive(failure) => archive_hint(failure),
         Error::Reachable { .. } =>
             "anyone who can connect can read the whole archive; to allow that, give `--allow-remote`, and the name of the server with `--host`",
+        Error::OpenProxy { .. } => "to allow that, give `--allow-remote`",
+        Error::NoSettingsFolder => "name a folder for the certificate authority with `--ca-folder`",
         Error::Page(failure) => page_hint(failure),
         Error::SigningKey(_) => "`varve token make-key` makes one",
         Error::NoSigningKey =>
             "name one with VARVE_SIGNING_KEY, `--signing-key-file` or `--signing-key`; `varve token make-key` makes one",
-        Error::Serve(ServeError::Listen { source, .. }) if source.kind() == io::ErrorKind::AddrInUse =>
+        Error::Serve(ServeError::Listen { source, .. } | ServeError::Proxy(ListenError { source, .. }))
+        | Error::Archive(ArchiveError::Listen(ListenError { source, .. }))
+            if source.kind() == io::ErrorKind::AddrInUse =>
             "another program listens there; choose another port, or 0 for any free port",
+        Error::Archive(failure) => archive_hint(failure),
         Error::ReadOnlyAsked { .. } => "nothing was changed; to write, leave out `--readonly`",
     }
 }
@@ -251,7 +260,7 @@ fn repository_hint(failure: &RepositoryError) -> Option<&'static str> {
 fn crawl_hint(failure: &CrawlError) -> Option<&'static str> {
     hint_table! { failure;
         CrawlError::UnfinishedRun =>
-            "`varve capture --resume` continues it; `varve capture --finish` ends it with what it has captured",
+            "`varve capture --resume` continues it, or `varve proxy --resume` if it is a recording; with `--finish` instead, either ends it with what it has captured",
         CrawlError::NoRun => "`varve capture URL` starts one",
         CrawlError::NoBrowser | CrawlError::NotABrowser { .. } =>
             "install Chromium (the package `chromium` in Debian), or give its path with `--chromium FILE`",

@@ -60,6 +60,47 @@ pub(crate) struct NetworkArgs {
     ca: Option<PathBuf>,
 }
 
+/// Where requests may go, for verbs whose requests are made by other programs.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Network")]
+pub(crate) struct ReachArgs {
+    /// Allow private addresses: this machine and its network; `allow_private` in `varve.toml`
+    /// allows single hosts permanently
+    #[arg(long)]
+    allow_private: bool,
+
+    /// A proxy for all requests: `http://HOST:PORT`, `socks5://HOST:PORT`, or `none` [default: the
+    /// variables http_proxy, https_proxy and no_proxy, as in `varve capture`]
+    #[arg(long, value_name = "URL")]
+    proxy: Option<String>,
+
+    /// Give the proxy any name: the proxy resolves names and decides which are private
+    #[arg(long)]
+    proxy_resolves: bool,
+
+    /// A file of certificates to trust besides those of the system
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
+}
+
+impl ReachArgs {
+    /// These options, with the settings of the archive if there is one.
+    pub(crate) fn network_options(&self, session: &Session) -> Result<NetworkOptions, Error> {
+        let Self { allow_private, proxy, proxy_resolves, ca } = self;
+        let all = NetworkArgs {
+            allow_private: *allow_private,
+            contact: None,
+            user_agent: None,
+            credentials: None,
+            cookies: None,
+            proxy: proxy.clone(),
+            proxy_resolves: *proxy_resolves,
+            ca: ca.clone(),
+        };
+        all.network_options(session)
+    }
+}
+
 impl NetworkArgs {
     /// These options, with the settings of the archive if there is one.
     pub(crate) fn network_options(&self, session: &Session) -> Result<NetworkOptions, Error> {

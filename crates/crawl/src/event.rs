@@ -16,6 +16,11 @@ pub enum CrawlEvent<'a> {
         /// Whether the run began earlier.
         resumed: bool,
     },
+    /// A recording can begin: its proxy listens.
+    Listening {
+        /// The address.
+        address: std::net::SocketAddr,
+    },
     /// The newest version is later than the clock shows: the clock is behind, or was ahead when
     /// that version was made.
     ClockBehind {

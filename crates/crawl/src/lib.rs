@@ -21,6 +21,7 @@
 //! | `seen_urls`, `urls_in_progress`, `unfollowed_links`, `reported_skips`, `reporter` | bounded sets of URLs, and reports |
 //! | `dispatcher` | the thread that decides: admission, retries, responses, pages in a browser |
 //! | `run`, `archive_run`, `saved_run`, `resume`, `run_version` | a run from beginning to end, across its stops, and the version that it becomes |
+//! | `recording_run` | the same for a run whose requests are made by a browser behind the proxy |
 //!
 //! `probe` requests the URLs of a check with the same request loop and host table.
 //! `network_options` makes the client, `wire_exchange` stores exchanges, `run_description`
@@ -57,6 +58,7 @@ mod postponed_hosts;
 mod probe;
 mod project;
 mod read_response;
+mod recording_run;
 mod reported_skips;
 mod reporter;
 mod request_loop;
@@ -92,6 +94,7 @@ pub use network_options::{ClientOptions, NetworkOptions, SavedNetworkOptions, Se
 pub use politeness_settings::PolitenessSettings;
 pub use probe::{OnAnswer, ProbeFailure, ProbeOptions, ProbeRequest, ProbeResponse, Prober, WebProber};
 pub use project::{ProjectRun, SharedProject, crawl_into_project};
+pub use recording_run::RecordingRun;
 pub use resume::{finish, resume};
 pub use robots::robots_limits;
 pub use run_description::RunDescription;

@@ -61,7 +61,10 @@ pub fn finish(environment: &RunEnvironment<'_>, run: RunId) -> Result<RunEnd, Cr
     Ok(made.run_end(run, CrawlTally::default(), 0))
 }
 
-fn open_run(history: &ArchiveHistoryWriter, run: RunId) -> Result<(Box<dyn Frontier>, SavedRun), CrawlError> {
+pub(crate) fn open_run(
+    history: &ArchiveHistoryWriter,
+    run: RunId,
+) -> Result<(Box<dyn Frontier>, SavedRun), CrawlError> {
     let store = history.frontier_store();
     let frontier = store.resume_run(run, only_worker(run))?.ok_or(CrawlError::NoRun)?;
     let state = SavedRun::parse(&frontier.settings()?)?;

@@ -26,6 +26,9 @@ pub struct CrawlSettings {
     pub plan: Option<Plan>,
     /// Whether pages are loaded in a browser.
     pub browser: bool,
+    /// Whether requests are made by a browser or program behind the recording proxy.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_recording: bool,
     /// Which links are followed.
     pub scope: ScopeSettings,
     /// When the run ends early.

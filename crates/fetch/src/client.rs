@@ -12,7 +12,7 @@ use varve_core::Moment;
 use varve_core::exchange::{Exchange, Timing};
 
 use crate::client_options::HttpClientOptions;
-use crate::connect::{ConnectTimes, Connection, Connector, ProtocolConnection};
+use crate::connect::{ConnectTimes, Connection, ConnectionInfo, Connector, ProtocolConnection};
 use crate::connection_pool::ConnectionPool;
 use crate::cookies::CookieJar;
 use crate::error::{FetchError, FetchErrorKind};
@@ -28,12 +28,15 @@ use crate::tls_hint;
 /// Responses up to this many bytes are held in memory.
 const MAX_MEMORY_BYTES: usize = 1 << 20;
 
+/// The same for responses that are passed on: of these many may be in progress for long.
+const MAX_TAPPED_MEMORY_BYTES: usize = 256 << 10;
+
 /// An HTTP client. Cloning shares its connections.
 #[derive(Clone)]
 pub struct Client(Arc<ClientState>);
 
-struct ClientState {
-    options: HttpClientOptions,
+pub(crate) struct ClientState {
+    pub(crate) options: HttpClientOptions,
     connector: Connector,
     pool: ConnectionPool,
 }
@@ -61,6 +64,7 @@ impl Client {
         limits.total = left.map_or(limits.total, |left| limits.total.min(left));
         let target = RequestTarget::parse(&request.url)?;
         let proxy = self.0.proxy_for(&target);
+        let is_verbatim = request.is_verbatim;
         let prepared = prepare(request, &target, &self.0.options, proxy)?;
         let host = target.origin.host_and_port();
         let deadlines = ExchangeDeadlines {
@@ -77,8 +81,15 @@ impl Client {
             let sentence = format!("`{host}` expects TLS on that port, and was asked in plain HTTP");
             return Err(FetchError::new(FetchErrorKind::WantsTls, sentence));
         }
-        self.0.options.cookies.take_response(&exchange);
+        if !is_verbatim {
+            self.0.options.cookies.take_response(&exchange);
+        }
         Ok(exchange)
+    }
+
+    /// What all clones share.
+    pub(crate) fn state(&self) -> &ClientState {
+        &self.0
     }
 
     /// The cookies of all requests.
@@ -108,7 +119,7 @@ impl Fetcher for Client {
 
 impl ClientState {
     /// The proxy that answers requests for a target itself, as opposed to a tunnel.
-    fn proxy_for(&self, target: &RequestTarget) -> Option<&Proxy> {
+    pub(crate) fn proxy_for(&self, target: &RequestTarget) -> Option<&Proxy> {
         // The connector reports a proxy that cannot be used.
         let proxy = self.connector.proxies.for_origin(&target.origin).ok().flatten();
         proxy.filter(|proxy| proxy.takes_whole_urls(&target.origin))
@@ -152,7 +163,7 @@ impl ClientState {
         }
     }
 
-    async fn open(
+    pub(crate) async fn open(
         &self,
         target: &RequestTarget,
         deadlines: &ExchangeDeadlines<'_>,
@@ -163,6 +174,17 @@ impl ClientState {
         opened.unwrap_or_else(|_| Err(FetchError::timeout("connecting to", deadlines.host)))
     }
 
+    /// A spool for the response to a request.
+    pub(crate) fn spool(
+        &self,
+        request: &PreparedRequest,
+        deadlines: &ExchangeDeadlines<'_>,
+    ) -> ResponseSpool {
+        let (folder, budget) = (self.options.spool_folder.clone(), self.options.budget.clone());
+        let memory = if request.tap.is_some() { MAX_TAPPED_MEMORY_BYTES } else { MAX_MEMORY_BYTES };
+        ResponseSpool::new(folder, memory, deadlines.limits.bytes, budget).with_tap(request.tap.clone())
+    }
+
     async fn ask(
         &self,
         connection: &mut Connection,
@@ -170,8 +192,7 @@ impl ClientState {
         request: &PreparedRequest,
         deadlines: &ExchangeDeadlines<'_>,
     ) -> Result<ReceivedResponse, ExchangeFailure> {
-        let (folder, budget) = (self.options.spool_folder.clone(), self.options.budget.clone());
-        let spool = ResponseSpool::new(folder, MAX_MEMORY_BYTES, deadlines.limits.bytes, budget);
+        let spool = self.spool(request, deadlines);
         match &mut connection.protocol {
             ProtocolConnection::Http1(http1) => http1::exchange(http1, request, spool, deadlines).await,
             ProtocolConnection::Http2(session) => {
@@ -191,31 +212,39 @@ impl ClientState {
         at: Moment,
         started: Instant,
     ) -> Result<Exchange, FetchError> {
-        let total = started.elapsed();
         let (times, info) = (connection.times.take(), connection.info.clone());
         if received.reusable {
             self.pool.give_back(target.origin, connection);
         }
-        Ok(Exchange {
-            url: target.url,
-            at,
-            request: request.recorded,
-            cookie: request.cookie,
-            response: received
-                .spool
-                .into_message()
-                .await
-                .map_err(FetchError::spool)?
-                .with_head(received.head),
-            interim: received.interim,
-            ip: info.ip,
-            protocol: info.protocol,
-            cipher: info.cipher,
-            timing: timing(times, received.first_byte, total),
-            truncated: received.truncated,
-            trailers: received.trailers,
-        })
+        exchange_of(target.url, request, info, times, received, at, started).await
     }
+}
+
+/// The exchange of a request and its response.
+pub(crate) async fn exchange_of(
+    url: String,
+    request: PreparedRequest,
+    info: ConnectionInfo,
+    times: Option<ConnectTimes>,
+    received: ReceivedResponse,
+    at: Moment,
+    started: Instant,
+) -> Result<Exchange, FetchError> {
+    let total = started.elapsed();
+    Ok(Exchange {
+        url,
+        at,
+        request: request.recorded,
+        cookie: request.cookie,
+        response: received.spool.into_message().await.map_err(FetchError::spool)?.with_head(received.head),
+        interim: received.interim,
+        ip: info.ip,
+        protocol: info.protocol,
+        cipher: info.cipher,
+        timing: timing(times, received.first_byte, total),
+        truncated: received.truncated,
+        trailers: received.trailers,
+    })
 }
 
 fn timing(times: Option<ConnectTimes>, first_byte: Duration, total: Duration) -> Timing {
@@ -234,12 +263,12 @@ fn is_refused_by_proxy(exchange: &Exchange) -> bool {
     exchange.head().is_ok_and(|head| head.is_some_and(|head| head.status == 407))
 }
 
-fn now() -> Moment {
+pub(crate) fn now() -> Moment {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     Moment::from_micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
 }
 
-fn closed(host: &str, lost: Option<std::io::Error>) -> FetchError {
+pub(crate) fn closed(host: &str, lost: Option<std::io::Error>) -> FetchError {
     let sentence = format!("`{host}` closed the connection without an answer");
     let error = FetchError::new(FetchErrorKind::Protocol, sentence);
     match lost {

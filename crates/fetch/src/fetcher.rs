@@ -12,6 +12,7 @@ use varve_core::exchange::Exchange;
 
 use crate::error::FetchError;
 use crate::limits::FetchLimits;
+use crate::response_tap::ResponseTap;
 
 /// A future of a trait object.
 pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -42,6 +43,15 @@ pub struct FetchRequest {
     /// A deadline besides the limits. The bytes received until then are the response, marked as
     /// truncated.
     pub until: Option<Instant>,
+    /// Whether only the given headers are sent: the client adds no defaults and no cookies of its
+    /// jar, and takes none from the response.
+    pub is_verbatim: bool,
+    /// Whether the body is sent and not recorded.
+    pub hides_body: bool,
+    /// Receives the response while it is recorded.
+    pub tap: Option<ResponseTap>,
+    /// The protocol to change to, for [`Client::upgrade`](crate::Client::upgrade).
+    pub upgrade: Option<String>,
 }
 
 impl FetchRequest {
@@ -54,6 +64,10 @@ impl FetchRequest {
             body: Vec::new(),
             limits: None,
             until: None,
+            is_verbatim: false,
+            hides_body: false,
+            tap: None,
+            upgrade: None,
         }
     }
 

@@ -21,7 +21,7 @@ use crate::response_spool::ResponseSpool;
 const READ_BUFFER_BYTES: usize = 32 << 10;
 
 /// A connection to a server, with or without TLS.
-pub(crate) trait ServerStream: AsyncRead + AsyncWrite + Send + Unpin {}
+pub trait ServerStream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> ServerStream for T {}
 
@@ -34,6 +34,11 @@ pub(crate) struct Http1Connection {
 impl Http1Connection {
     pub(crate) fn new(stream: Box<dyn ServerStream>) -> Self {
         Self { stream, buffer: vec![0; READ_BUFFER_BYTES].into() }
+    }
+
+    /// The connection, for another protocol.
+    pub(crate) fn into_stream(self) -> Box<dyn ServerStream> {
+        self.stream
     }
 
     /// Whether the server is silent and has not closed: the only state in which a request may be
@@ -62,6 +67,8 @@ pub(crate) struct ReceivedResponse {
     /// Trailers that are not part of the recorded bytes.
     pub(crate) trailers: Vec<String>,
     pub(crate) first_byte: Duration,
+    /// Bytes that were received after the response.
+    pub(crate) surplus: Vec<u8>,
     /// Whether the connection may serve another request.
     pub(crate) reusable: bool,
 }
@@ -126,7 +133,16 @@ pub(crate) async fn exchange(
     };
     let head = HeadLimits { bytes: limits.head_bytes, lines: limits.head_lines };
     let framing = ResponseFramer::new(request.is_head(), head);
-    let mut reading = Http1ResponseReader { framing, spool, started, first_byte: None, lost: unsent };
+    let mut reading = Http1ResponseReader {
+        framing,
+        spool,
+        started,
+        first_byte: None,
+        lost: unsent,
+        received: 0,
+        passed_on: 0,
+        surplus: Vec::new(),
+    };
     let stop = reading
         .run(connection, deadlines)
         .await
@@ -142,6 +158,12 @@ struct Http1ResponseReader {
     first_byte: Option<Duration>,
     /// How the connection was lost.
     lost: Option<io::Error>,
+    /// The number of bytes received, interim responses included.
+    received: usize,
+    /// The number of bytes of the final response.
+    passed_on: usize,
+    /// Bytes after the response.
+    surplus: Vec<u8>,
 }
 
 impl Http1ResponseReader {
@@ -180,8 +202,16 @@ impl Http1ResponseReader {
 
     fn push(&mut self, bytes: &[u8]) {
         let had_body = self.framing.expected().is_some();
-        let spool = &mut self.spool;
-        self.framing.push(bytes, &mut |bytes| spool.push(bytes));
+        let (spool, passed_on) = (&mut self.spool, &mut self.passed_on);
+        self.framing.push(bytes, &mut |bytes| {
+            *passed_on += bytes.len();
+            spool.push(bytes);
+        });
+        self.received += bytes.len();
+        if self.framing.is_done() && self.framing.interim_responses() == 0 {
+            let surplus = (self.received - self.passed_on).min(bytes.len());
+            self.surplus = bytes[bytes.len() - surplus..].to_vec();
+        }
         if let Some(expected) = self.framing.expected().filter(|_| !had_body) {
             self.spool.expect(expected);
         }
@@ -202,7 +232,7 @@ impl Http1ResponseReader {
             (FramingEnd::Nothing, ReadStop::TooLong) => return Err(deadlines.too_long()),
             (FramingEnd::Nothing, _) => return Err(self.no_response(interim)),
             (_, ReadStop::TooLong) => Some(TruncationReason::Time),
-            _ if overflowing => Some(TruncationReason::Length),
+            _ if overflowing => Some(self.spool.full_reason()),
             (FramingEnd::Truncated(why), _) => Some(why),
             (FramingEnd::Complete, _) => None,
         };
@@ -214,6 +244,7 @@ impl Http1ResponseReader {
             interim,
             trailers: Vec::new(),
             first_byte,
+            surplus: self.surplus,
             reusable,
         })
     }

@@ -80,7 +80,16 @@ impl Http2Connection {
         let trailers = if truncated.is_none() { reader.trailers(deadlines).await } else { Vec::new() };
         self.closed = truncated.is_some();
         let (spool, reusable) = (reader.spool, truncated.is_none());
-        Ok(ReceivedResponse { spool, head: None, truncated, interim: 0, trailers, first_byte, reusable })
+        Ok(ReceivedResponse {
+            spool,
+            head: None,
+            truncated,
+            interim: 0,
+            trailers,
+            first_byte,
+            surplus: Vec::new(),
+            reusable,
+        })
     }
 
     async fn ask(
@@ -178,7 +187,7 @@ impl Http2ResponseReader {
             self.spool.spill().await.map_err(FetchError::spool)?;
             if self.spool.is_full() {
                 let whole = self.body.is_end_stream() && !self.spool.has_overflowed();
-                return Ok(if whole { None } else { Some(TruncationReason::Length) });
+                return Ok(if whole { None } else { Some(self.spool.full_reason()) });
             }
             if Instant::now() >= deadlines.deadline {
                 return Ok(Some(TruncationReason::Time));

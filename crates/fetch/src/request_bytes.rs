@@ -14,6 +14,7 @@ use crate::error::{FetchError, FetchErrorKind};
 use crate::fetcher::FetchRequest;
 use crate::proxy::Proxy;
 use crate::request_target::RequestTarget;
+use crate::response_tap::ResponseTap;
 
 /// Headers that only this file writes.
 pub(crate) const RESERVED_HEADERS: [&str; 5] =
@@ -32,6 +33,8 @@ pub(crate) struct PreparedRequest {
     pub(crate) body: Vec<u8>,
     /// The value of `Cookie`.
     pub(crate) cookie: Option<Secret<String>>,
+    /// Receives the response while it is recorded.
+    pub(crate) tap: Option<ResponseTap>,
 }
 
 impl PreparedRequest {
@@ -76,10 +79,12 @@ pub(crate) fn prepare(
             }
         }
         bytes.extend_from_slice(b"\r\n");
-        bytes.extend_from_slice(&request.body);
+        if with_secrets || !request.hides_body {
+            bytes.extend_from_slice(&request.body);
+        }
         bytes
     };
-    let has_secrets = headers.iter().any(|(.., is_recorded)| !is_recorded);
+    let has_secrets = request.hides_body || headers.iter().any(|(.., is_recorded)| !is_recorded);
     let (recorded, with_secrets) = (message(false), has_secrets.then(|| message(true)));
     Ok(PreparedRequest {
         recorded,
@@ -88,6 +93,7 @@ pub(crate) fn prepare(
         headers,
         body: request.body,
         cookie,
+        tap: request.tap,
     })
 }
 
@@ -96,7 +102,9 @@ fn check(request: &FetchRequest) -> Result<(), FetchError> {
     if !is_header_name(&request.method) || request.method == "CONNECT" {
         return refuse(format!("`{}` is not a valid method", request.method.escape_debug()));
     }
-    for (name, value) in &request.headers {
+    let upgrade = request.upgrade.iter().map(|protocol| ("Upgrade", protocol));
+    let given = request.headers.iter().map(|(name, value)| (name.as_str(), value));
+    for (name, value) in given.chain(upgrade) {
         if !is_header_name(name) || !is_header_value(value) {
             return refuse(format!("the header `{}` cannot be sent", name.escape_debug()));
         }
@@ -123,6 +131,7 @@ fn cookie_of(
     let given: Vec<String> = given.map(|(_, value)| value.expose().clone()).collect();
     let brought: Vec<_> = request.headers.iter().filter(|(name, _)| is_cookie(name)).collect();
     let pairs = match brought.is_empty() {
+        true if request.is_verbatim => Vec::new(),
         true => options.cookies.pairs_for(&target.url),
         false => {
             let pairs = brought.iter().flat_map(|(_, header)| cookie_pairs(header));
@@ -147,13 +156,17 @@ fn headers_of(
 ) -> Vec<(String, String, bool)> {
     let given = |name: &str| request.headers.iter().any(|(other, _)| other.eq_ignore_ascii_case(name));
     let mut headers = vec![("Host".to_owned(), target.authority.clone(), true)];
+    if let Some(protocol) = &request.upgrade {
+        headers.push(("Connection".to_owned(), "Upgrade".to_owned(), true));
+        headers.push(("Upgrade".to_owned(), protocol.clone(), true));
+    }
     let usual = [
         ("User-Agent", options.user_agent.as_str()),
         ("Accept", "*/*"),
         ("Accept-Encoding", "gzip, br, zstd"),
     ];
     for (name, value) in usual {
-        if !given(name) {
+        if !given(name) && !request.is_verbatim {
             headers.push((name.to_owned(), value.to_owned(), true));
         }
     }

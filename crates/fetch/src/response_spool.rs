@@ -8,9 +8,10 @@ use std::fs::File;
 use std::io::{self, Write};
 
 use varve_file::TemporaryFolder;
-use varve_wire::MessageBytes;
+use varve_wire::{MessageBytes, TruncationReason};
 
 use crate::budget::ByteBudget;
+use crate::response_tap::{OpenTap, ResponseTap};
 
 /// A response that is being received.
 pub(crate) struct ResponseSpool {
@@ -28,6 +29,8 @@ pub(crate) struct ResponseSpool {
     begins: bool,
     /// Whether bytes were received that were not accepted.
     overflowed: bool,
+    /// Who else receives the response.
+    tap: Option<OpenTap>,
 }
 
 impl ResponseSpool {
@@ -48,7 +51,15 @@ impl ResponseSpool {
             budget,
             begins: true,
             overflowed: false,
+            tap: None,
         }
+    }
+
+    /// Passes the accepted bytes on as well.
+    #[must_use]
+    pub(crate) fn with_tap(mut self, tap: Option<ResponseTap>) -> Self {
+        self.tap = tap.map(OpenTap::new);
+        self
     }
 
     /// Reserves memory for the expected number of bytes.
@@ -67,12 +78,25 @@ impl ResponseSpool {
         self.begins = false;
         self.overflowed |= count < bytes.len();
         self.memory.extend_from_slice(&bytes[..count]);
+        if let Some(tap) = &mut self.tap {
+            tap.push(&bytes[..count]);
+        }
         self.room -= count as u64;
     }
 
     /// Whether no more bytes are accepted.
     pub(crate) fn is_full(&self) -> bool {
-        self.room == 0 || (!self.begins && self.budget.as_ref().is_some_and(ByteBudget::is_spent))
+        self.room == 0
+            || (!self.begins && self.budget.as_ref().is_some_and(ByteBudget::is_spent))
+            || self.tap.as_ref().is_some_and(OpenTap::is_given_up)
+    }
+
+    /// Why a response is truncated whose spool is full: a limit, or a receiver that went away.
+    pub(crate) fn full_reason(&self) -> TruncationReason {
+        match self.tap.as_ref().is_some_and(OpenTap::is_abandoned) {
+            true => TruncationReason::Disconnect,
+            false => TruncationReason::Length,
+        }
     }
 
     /// Whether bytes were received that were not accepted.
@@ -80,9 +104,20 @@ impl ResponseSpool {
         self.overflowed
     }
 
-    /// Moves the bytes in memory to the file, if they exceed the threshold.
+    /// Passes the accepted bytes on, and moves those in memory to the file if they exceed the
+    /// threshold.
     pub(crate) async fn spill(&mut self) -> io::Result<()> {
+        self.pass_on().await;
         if self.memory.len() > self.threshold { self.flush().await } else { Ok(()) }
+    }
+
+    /// Waits until the receiver of the tap has taken all bytes, or is gone.
+    async fn pass_on(&mut self) {
+        if let Some(tap) = &mut self.tap
+            && let Some(room) = tap.flush().await
+        {
+            self.room = self.room.min(room);
+        }
     }
 
     async fn flush(&mut self) -> io::Result<()> {
@@ -105,6 +140,7 @@ impl ResponseSpool {
 
     /// The received message.
     pub(crate) async fn into_message(mut self) -> io::Result<MessageBytes> {
+        self.pass_on().await;
         if self.file.is_some() && !self.memory.is_empty() {
             self.flush().await?;
         }
@@ -173,6 +209,25 @@ mod tests {
     async fn bytes_above_the_limit_are_not_accepted() {
         let (wire, _folder) = spooled(&[b"abc", b"def", b"ghi"], 100, 7).await;
         assert_eq!(read_all(&wire), b"abcdefg");
+    }
+
+    #[tokio::test]
+    async fn a_tap_gets_what_is_accepted_and_limits_the_rest_when_its_receiver_is_gone() {
+        let folder = tempfile::tempdir().unwrap();
+        let (tap, mut tapped) = ResponseTap::new(std::sync::Arc::default());
+        let mut spool =
+            ResponseSpool::new(folder.path().into(), 100, u64::MAX, None).with_tap(Some(tap.clone()));
+        for piece in [b"abc", b"def"] {
+            spool.push(piece);
+            spool.spill().await.unwrap();
+            assert_eq!(tapped.next().await.unwrap(), piece[..]);
+        }
+        drop(tapped);
+        spool.push(b"ghi");
+        assert!(spool.room > 1 << 40);
+        spool.spill().await.unwrap();
+        assert!(spool.room < 1 << 40 && !spool.is_full());
+        assert_eq!(read_all(&spool.into_message().await.unwrap()), b"abcdefghi");
     }
 
     #[tokio::test]

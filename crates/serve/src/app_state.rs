@@ -50,6 +50,24 @@ pub(crate) struct ArchiveTotals {
 }
 
 impl AppState {
+    /// The state of a proxy, which has neither a UI nor an origin for archived pages.
+    pub(crate) fn without_origins(history: HistoryReader) -> Self {
+        let nowhere = SocketAddr::from(([127, 0, 0, 1], 0));
+        Self {
+            history,
+            name: String::new(),
+            size: Box::new(|| None),
+            ui: nowhere,
+            replay: nowhere,
+            hosts: Vec::new(),
+            pages: None,
+            fetch_slots: FetchSlots::default(),
+            signing_key: None,
+            started: Utc::now(),
+            totals: Mutex::new(None),
+        }
+    }
+
     /// The totals that were counted last.
     pub(crate) fn cached_totals(&self) -> Option<ArchiveTotals> {
         self.totals.lock().unwrap_or_else(PoisonError::into_inner).clone()

@@ -16,6 +16,7 @@
 //! | the extraction API, and its tokens | `api/mod.rs`, `token.rs` |
 //! | handlers, which may block and run on the blocking pool | `blocking.rs` |
 //! | response bodies, streamed on demand | `body.rs` |
+//! | replay through a proxy, which rewrites nothing | `museum/mod.rs` |
 
 mod api;
 mod app_state;
@@ -26,6 +27,7 @@ mod cdx;
 mod connection;
 mod error_page;
 mod formatting;
+mod museum;
 mod replay;
 mod request;
 mod request_guard;
@@ -34,4 +36,5 @@ mod server;
 pub mod token;
 mod ui;
 
+pub use museum::{MuseumHandler, MuseumServer, MuseumSettings, START_URL};
 pub use server::{Origins, ServeError, ServeSettings, Server};

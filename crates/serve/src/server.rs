@@ -13,9 +13,11 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Semaphore;
 use varve_archive::history::HistoryReader;
 use varve_archive::pages::PageService;
+use varve_proxy::{CertificateAuthority, ListenError, ProxyServer};
 
 use crate::api::fetch_slots::{FetchSlots, MAX_RUNNING_FETCHES};
 use crate::app_state::AppState;
+use crate::museum::{MuseumHandler, MuseumSettings};
 use crate::token::SigningKey;
 use crate::{connection, replay, ui};
 
@@ -61,6 +63,9 @@ pub enum ServeError {
         /// The error of the operating system.
         source: io::Error,
     },
+    /// The address of the proxy could not be bound.
+    #[error(transparent)]
+    Proxy(#[from] ListenError),
     /// The runtime could not be started.
     #[error("could not start the server")]
     Start(#[source] io::Error),
@@ -103,6 +108,7 @@ pub struct Server {
     replay: tokio::net::TcpListener,
     ui_address: SocketAddr,
     replay_address: SocketAddr,
+    museum: Option<(ProxyServer, Arc<MuseumHandler>, Arc<CertificateAuthority>)>,
 }
 
 impl Server {
@@ -117,7 +123,21 @@ impl Server {
         let (replay, replay_address) = listen(&runtime, settings.replay_listen)?;
         let settings = ServeSettings { listen: ui_address, replay_listen: replay_address, ..settings };
         let origins = Origins::new(history, settings);
-        Ok(Self { origins, runtime, ui, replay, ui_address, replay_address })
+        Ok(Self { origins, runtime, ui, replay, ui_address, replay_address, museum: None })
+    }
+
+    /// Serves the archive through a proxy as well. Returns the address of the proxy.
+    pub fn add_museum(
+        &mut self,
+        history: HistoryReader,
+        settings: MuseumSettings,
+    ) -> Result<SocketAddr, ServeError> {
+        let _inside = self.runtime.enter();
+        let proxy = ProxyServer::bind(settings.listen)?;
+        let address = proxy.address();
+        let handler = Arc::new(MuseumHandler::new(history, settings.time));
+        self.museum = Some((proxy, handler, settings.authority));
+        Ok(address)
     }
 
     /// The address of the UI.
@@ -132,7 +152,8 @@ impl Server {
 
     /// Serves until `stop` is set, then waits up to `SHUTDOWN_TIMEOUT` for open responses.
     pub fn run(self, stop: &AtomicBool) {
-        let Self { origins, runtime, ui, replay, .. } = self;
+        let Self { origins, runtime, ui, replay, museum, .. } = self;
+        let museum = museum.map(|(proxy, handler, authority)| runtime.spawn(proxy.serve(handler, authority)));
         let limits = [(); 2].map(|()| Arc::new(Semaphore::new(MAX_CONNECTIONS)));
         runtime.block_on(async {
             let graceful = GracefulShutdown::new();
@@ -143,6 +164,9 @@ impl Server {
             }
             let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, graceful.shutdown()).await;
         });
+        if let Some(museum) = museum {
+            museum.abort();
+        }
         // Connections that are still open are cut.
         runtime.shutdown_background();
     }

@@ -5,6 +5,7 @@ use std::process::Command;
 use varve_testkit::{Requirement, skip};
 use varve_tlog::{CompactRange, TileTree, TreeWriter, hash_leaf, verify_consistency};
 
+#[allow(dead_code, reason = "the tests of the tree use the rest")]
 mod support;
 
 use support::{MemoryTiles, entry};

@@ -30,6 +30,7 @@ pub mod log;
 pub mod moku;
 pub(crate) mod page_events;
 pub mod plan;
+pub mod proxy;
 pub mod purge;
 pub mod rebuild;
 mod rebuild_losses;

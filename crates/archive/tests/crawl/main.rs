@@ -10,6 +10,7 @@ mod misbehaving;
 mod month;
 mod planned;
 mod polite;
+mod recorded;
 mod rendered;
 mod scene;
 mod spelling;

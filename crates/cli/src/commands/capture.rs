@@ -21,8 +21,9 @@ use varve_archive::{ArchiveError, ArchivePaths};
 
 pub(super) use self::arguments::find_chromium;
 use self::arguments::{BrowserArgs, HeaderArgs, LimitArgs, RateArgs, RefetchArgs, ScopeArgs};
-use self::run_reporter::{CaptureSummary, RunReporter};
-use self::unsent_credentials::UnsentCredentials;
+use self::run_reporter::CaptureSummary;
+pub(super) use self::run_reporter::RunReporter;
+pub(super) use self::unsent_credentials::UnsentCredentials;
 use self::written_options::WrittenOptions;
 use crate::network_args::NetworkArgs;
 use crate::printer::{counted, human_size};

@@ -4,6 +4,7 @@
 //! new file and one line in [`VERB_GROUPS`]; help, completions, man pages and the reference follow.
 
 mod audit;
+mod authority;
 mod blame;
 mod capture;
 mod capture_choice;
@@ -31,9 +32,12 @@ mod key;
 mod log;
 mod man;
 mod moku;
+mod open;
 mod plan;
+mod proxy;
 mod purge;
 mod rebuild;
+mod record;
 mod score;
 mod seal;
 mod search;
@@ -63,11 +67,17 @@ pub(crate) const VERB_GROUPS: &[VerbGroup] = &[
             verb::<log::LogArgs>("log"),
             verb::<diff::DiffArgs>("diff"),
             verb::<serve::ServeArgs>("serve"),
+            verb::<open::OpenArgs>("open"),
         ],
     },
     VerbGroup {
         title: "Capture",
-        verbs: &[verb::<plan::PlanArgs>("plan"), verb::<commit::CommitArgs>("commit")],
+        verbs: &[
+            verb::<plan::PlanArgs>("plan"),
+            verb::<commit::CommitArgs>("commit"),
+            verb::<record::RecordArgs>("record"),
+            verb::<proxy::ProxyArgs>("proxy"),
+        ],
     },
     VerbGroup {
         title: "History",

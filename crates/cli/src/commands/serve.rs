@@ -6,11 +6,14 @@ use std::time::Duration;
 
 use varve_archive::history::{ArchiveHistoryReader, HistoryReader};
 use varve_archive::pages::{PageService, PageServiceOptions};
+use varve_archive::verbs::replay::ReplayTime;
 use varve_archive::{ArchivePaths, EntryKind, RootedFiles};
-use varve_serve::{ServeSettings, Server};
+use varve_serve::{MuseumSettings, ServeSettings, Server};
 
+use super::authority::AuthorityArgs;
 use super::capture::find_chromium;
 use super::capture_choice::CaptureChoiceArgs;
+use super::open::parse_replay_time;
 use super::signing_key::SigningKeyArgs;
 use crate::network_args::NetworkArgs;
 use crate::verb::{Error, ExitStatus, Session, Verb};
@@ -41,6 +44,7 @@ use crate::{duration, signals};
 Examples:
   varve serve
   varve serve --readonly
+  varve serve --proxy-listen 127.0.0.1:8082 --at 2024-05-01
   varve serve --signing-key-file signing.key --ttl 1d
   varve -C museum.crystalproj serve --listen 127.0.0.1:0 --replay-listen 127.0.0.1:0
   varve serve --allow-remote --listen 0.0.0.0:8080 --replay-listen 0.0.0.0:8081 --host museum.example")]
@@ -56,6 +60,18 @@ pub(super) struct ServeArgs {
     /// A host name of this server; may be repeated
     #[arg(long, value_name = "NAME")]
     host: Vec<String>,
+
+    /// Show archived pages also through an HTTP proxy at this address: original URLs and bytes, and
+    /// nothing from the live web. Clients must trust its certificates: open that address
+    #[arg(long, value_name = "ADDRESS")]
+    proxy_listen: Option<SocketAddr>,
+
+    /// With `--proxy-listen`: show pages as they were at this time
+    #[arg(long, value_name = "TIME", value_parser = parse_replay_time, requires = "proxy_listen")]
+    at: Option<ReplayTime>,
+
+    #[command(flatten)]
+    authority: AuthorityArgs,
 
     #[command(flatten)]
     choosing: CaptureChoiceArgs,
@@ -102,7 +118,7 @@ struct ExtractionArgs {
 
 impl Verb for ServeArgs {
     fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
-        for address in [self.listen, self.replay_listen] {
+        for address in [self.listen, self.replay_listen].into_iter().chain(self.proxy_listen) {
             if !address.ip().is_loopback() && !self.allow_remote {
                 return Err(Error::Reachable { address });
             }
@@ -120,16 +136,26 @@ impl Verb for ServeArgs {
             signing_key,
         };
         let stop = signals::stop_flag();
-        let server = Server::bind(history, settings)?;
+        let mut server = Server::bind(history.clone(), settings)?;
+        let proxy = match self.proxy_listen {
+            Some(listen) => {
+                let museum = MuseumSettings { listen, time: self.at, authority: self.authority.open()? };
+                Some(format!("http://{}", server.add_museum(history, museum)?))
+            }
+            None => None,
+        };
         let (ui, replay) =
             (format!("http://{}/", server.address()), format!("http://{}/web/", server.replay_address()));
         if self.json {
-            session.printer.json(&serde_json::json!({ "ui": ui, "replay": replay }))?;
+            session.printer.json(&serde_json::json!({ "ui": ui, "replay": replay, "proxy": proxy }))?;
         } else {
             session.printer.line(&ui)?;
         }
         session.printer.flush()?;
         session.printer.say(format_args!("archived pages are at {replay}; press Ctrl-C to stop"));
+        if let Some(proxy) = proxy {
+            session.printer.say(format_args!("the archive is also behind the proxy {proxy}"));
+        }
         server.run(&stop);
         Ok(ExitStatus::Done)
     }

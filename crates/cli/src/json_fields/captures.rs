@@ -65,6 +65,8 @@ pub(super) const VERB_FIELDS: &[JsonVerb] = &[
             JsonObject { when: "At the end, in a Crystal project", fields: PROJECT_RUN_SUMMARY },
         ],
     },
+    JsonVerb { verb: "proxy", objects: RECORDING_OBJECTS },
+    JsonVerb { verb: "record", objects: RECORDING_OBJECTS },
     JsonVerb { verb: "check", objects: CHECK_OBJECTS },
     JsonVerb {
         verb: "urls add",
@@ -106,6 +108,47 @@ const RUN_SUMMARY: &[JsonField] = &[
     ("stopped", "bool", "whether the run was stopped and can be resumed"),
     ("given_up", "number", "hosts that were given up"),
     ("again", "string or null", "when the hosts that are waited for may be asked again"),
+];
+
+const RECORDING_OBJECTS: &[JsonObject] = &[
+    JsonObject {
+        when: "For each event",
+        fields: &[
+            ("event", "string", "`began`, `listening`, `captured`, `exchanged`, `failed` or `checkpoint`"),
+            ("proxy", "string, optional", "the URL of the proxy (`listening`)"),
+            ("run", "string, optional", "the id of the run (`began`)"),
+            ("resumed", "bool, optional", "whether the run continues an earlier one (`began`)"),
+            ("url", "string, optional", "the URL that the event is about"),
+            ("time", "string, optional", "when it was captured (`captured`)"),
+            ("status", "number, optional", "the HTTP status"),
+            ("method", "string, optional", "the method of the request (`exchanged`)"),
+            ("length", "number, optional", "the length of the body in bytes"),
+            ("page", "bool, optional", "whether a browser showed it as a page (`captured`)"),
+            ("unchanged", "bool, optional", "whether the body is that of the last capture (`captured`)"),
+            (
+                "truncated",
+                "string or null, optional",
+                "why the response is incomplete, a value of `WARC-Truncated`",
+            ),
+            ("kind", "string, optional", "the kind of failure (`failed`)"),
+            ("message", "string, optional", "a sentence (`failed`)"),
+            ("captured", "number, optional", "captures that are durable (`checkpoint`)"),
+        ],
+    },
+    JsonObject {
+        when: "At the end",
+        fields: &[
+            ("version", "string or null", "the version that was made; null if nothing was captured"),
+            ("parent", "string or null", "its parent"),
+            ("run", "string", "the id of the run"),
+            ("captured", "number", "captures of the version"),
+            ("unchanged", "number", "captures with the body of the last capture"),
+            ("truncated", "number", "incomplete responses"),
+            ("exchanged", "number", "exchanges that are no captures"),
+            ("failed", "number", "requests without a response"),
+            ("bytes", "number", "bytes received"),
+        ],
+    },
 ];
 
 const PROJECT_RUN_SUMMARY: &[JsonField] = &[

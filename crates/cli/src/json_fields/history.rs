@@ -220,6 +220,7 @@ pub(super) const VERB_FIELDS: &[JsonVerb] = &[
             fields: &[
                 ("ui", "string", "the URL of the web interface and the APIs"),
                 ("replay", "string", "the URL of archived pages"),
+                ("proxy", "string or null", "the URL of the proxy that shows archived pages"),
             ],
         }],
     },

@@ -29,6 +29,7 @@ mod plan;
 mod project;
 mod reaching;
 mod readme;
+mod recording;
 mod score;
 mod sealing;
 mod searching;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tokio::process::{ChildStdin, ChildStdout};
-use varve_file::TemporarySubfolder;
+use varve_file::{TemporaryFolder, TemporarySubfolder};
 
 use super::devtools_pipe::DevtoolsPipe;
 use super::running_browsers::{self, EXIT_POLL_INTERVAL, KILL_TIMEOUT};
@@ -33,6 +33,23 @@ const DISABLED_FEATURES: &str = "--disable-features=IsolateOrigins,site-per-proc
     HttpsUpgrades,HttpsFirstBalancedMode,HttpsFirstBalancedModeAutoEnable,HttpsFirstModeIncognito,\
     HttpsFirstModeV2,HttpsFirstModeV2ForEngagedSites,HttpsFirstModeV2ForTypicallySecureUsers";
 
+/// Arguments of every browser on a profile of its own: it asks nothing, and makes no requests by
+/// itself.
+pub(super) const PROFILE_ARGUMENTS: [&str; 12] = [
+    "--no-first-run",
+    "--no-default-browser-check",
+    "--disable-dev-shm-usage",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-default-apps",
+    "--disable-domain-reliability",
+    "--disable-extensions",
+    "--disable-sync",
+    "--disable-client-side-phishing-detection",
+    "--metrics-recording-only",
+    "--password-store=basic",
+];
+
 /// A running browser. When it is dropped its whole process group is ended and waited for.
 pub(super) struct BrowserProcess {
     pub(super) pipe: DevtoolsPipe,
@@ -44,7 +61,13 @@ pub(super) fn launch(options: &BrowserOptions, user_agent: &str) -> Result<Brows
     let start = |error: io::Error| {
         failed(format!("`{}` cannot be started", options.executable.display())).because(error)
     };
-    let mut group = running_browsers::start(|| ProcessGroup::start(options, user_agent))
+    let command = |profile: &Path| {
+        let mut command = Command::new("/bin/sh");
+        command.arg("-c").arg(WITH_PIPES).arg(&options.executable).args(arguments(user_agent, profile));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        command
+    };
+    let mut group = running_browsers::start(|| ProcessGroup::start(&options.folder, command))
         .unwrap_or_else(|| Err(io::Error::other("this process is about to end")))
         .map_err(start)?;
     let pipe = group.open_pipe().map_err(start)?;
@@ -70,21 +93,9 @@ fn arguments(user_agent: &str, profile: &Path) -> Vec<String> {
     let mut arguments: Vec<String> = [
         "--headless=new",
         "--remote-debugging-pipe",
-        "--no-first-run",
-        "--no-default-browser-check",
         "--disable-gpu",
-        "--disable-dev-shm-usage",
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-default-apps",
-        "--disable-domain-reliability",
-        "--disable-extensions",
-        "--disable-sync",
-        "--disable-client-side-phishing-detection",
-        "--metrics-recording-only",
         "--mute-audio",
         "--hide-scrollbars",
-        "--password-store=basic",
         // Frames of other sites stay in the process of the page, where their requests are stopped
         // with its own.
         "--disable-site-isolation-trials",
@@ -102,6 +113,7 @@ fn arguments(user_agent: &str, profile: &Path) -> Vec<String> {
     ]
     .map(str::to_owned)
     .into();
+    arguments.extend(PROFILE_ARGUMENTS.map(str::to_owned));
     // As root Chromium does not start with its sandbox.
     if rustix::process::geteuid().is_root() {
         arguments.push("--no-sandbox".to_owned());
@@ -113,7 +125,7 @@ fn arguments(user_agent: &str, profile: &Path) -> Vec<String> {
 }
 
 /// A browser with its child processes, and the files that they share.
-struct ProcessGroup {
+pub(super) struct ProcessGroup {
     child: Child,
     group: Pid,
     /// Removed with its content when the processes are gone.
@@ -121,23 +133,17 @@ struct ProcessGroup {
 }
 
 impl ProcessGroup {
-    /// Starts the processes. Returns their group id and profile too.
-    fn start(options: &BrowserOptions, user_agent: &str) -> io::Result<(Self, Pid, Arc<TemporarySubfolder>)> {
-        let profile = Arc::new(options.folder.make_folder("browser-")?);
-        let mut command = Command::new("/bin/sh");
+    /// Starts the processes of a command for a new profile. Returns their group id and profile too.
+    pub(super) fn start(
+        folder: &TemporaryFolder,
+        command: impl FnOnce(&Path) -> Command,
+    ) -> io::Result<(Self, Pid, Arc<TemporarySubfolder>)> {
+        let profile = Arc::new(folder.make_folder("browser-")?);
+        let mut command = command(profile.path());
         if let Some(temporary) = temporary_in(profile.path()) {
             command.env("TMPDIR", temporary);
         }
-        let child = command
-            .arg("-c")
-            .arg(WITH_PIPES)
-            .arg(&options.executable)
-            .args(arguments(user_agent, profile.path()))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .process_group(0)
-            .spawn()?;
+        let child = command.stderr(Stdio::null()).process_group(0).spawn()?;
         let group = Pid::from_child(&child);
         Ok((Self { child, group, profile: Some(Arc::clone(&profile)) }, group, profile))
     }
@@ -155,7 +161,7 @@ impl ProcessGroup {
     }
 
     /// Whether the browser was waited for.
-    fn has_exited(&mut self) -> bool {
+    pub(super) fn has_exited(&mut self) -> bool {
         !matches!(self.child.try_wait(), Ok(None))
     }
 

@@ -11,6 +11,7 @@
 //! process ends when the browser is dropped.
 
 mod browser_page;
+mod browser_window;
 mod decode;
 mod devtools_pipe;
 mod identity;
@@ -29,6 +30,7 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use varve_file::TemporaryFolder;
 
+pub use browser_window::{BrowserWindow, WindowOptions};
 pub use identity::{Identity, identify};
 pub use running_browsers::end_all;
 

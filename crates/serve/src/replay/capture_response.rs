@@ -37,7 +37,7 @@ const EXACT_CACHE_CONTROL: &str = "max-age=600";
 const NEWEST_CACHE_CONTROL: &str = "no-cache";
 
 /// The header that says why a capture of another URL is the response.
-const MATCH_HEADER: HeaderName = HeaderName::from_static("x-varve-match");
+pub(crate) const MATCH_HEADER: HeaderName = HeaderName::from_static("x-varve-match");
 
 /// Part of every ETag. Increased when the same body is rewritten in another way.
 const REWRITING_REVISION: u32 = 1;
@@ -112,18 +112,7 @@ fn capture_response(
         Err(error) if ArchiveFailure::of(&error).remedy.is_some() => {
             return error_pages::archive_failed(&error);
         }
-        Err(error) => {
-            let is_failure =
-                matches!(error, ArchiveError::Repository(RepositoryError::DownloadFailed { .. }));
-            // If looking for the removal fails too, the first error is reported.
-            match removal_of(&state.history, &found.capture) {
-                Ok(Some(removal)) => error_pages::removed(&RepositoryError::Removed {
-                    url: found.capture.url.clone(),
-                    removal: Box::new(removal),
-                }),
-                _ => error_pages::body_failed(&found.capture, &error, is_failure),
-            }
-        }
+        Err(error) => failed_response(state, &found, &error),
     };
     let is_success = response.status().as_u16() < 400;
     if let Some(value) = cache_control
@@ -133,6 +122,32 @@ fn capture_response(
         response = response.with(header::CACHE_CONTROL, HeaderValue::from_static(value));
     }
     memento::describe(response, &found, &links)
+}
+
+/// The captured response as it was, for a proxy, which needs no rewriting. Its headers are those of
+/// the path form.
+pub(crate) fn archived_response(state: &Arc<AppState>, request: &Parts, found: &ReplayCapture) -> Response {
+    let address = ReplayAddress { modifier: Modifier::Raw, ..ReplayAddress::of(found) };
+    match replayed(state, request, address, &found.capture) {
+        Ok(response) => response,
+        Err(error) => failed_response(state, found, &error),
+    }
+}
+
+/// The page for a capture whose body cannot be read.
+fn failed_response(state: &AppState, found: &ReplayCapture, error: &ArchiveError) -> Response {
+    if ArchiveFailure::of(error).remedy.is_some() {
+        return error_pages::archive_failed(error);
+    }
+    let is_failure = matches!(error, ArchiveError::Repository(RepositoryError::DownloadFailed { .. }));
+    // If looking for the removal fails too, the first error is reported.
+    match removal_of(&state.history, &found.capture) {
+        Ok(Some(removal)) => error_pages::removed(&RepositoryError::Removed {
+            url: found.capture.url.clone(),
+            removal: Box::new(removal),
+        }),
+        _ => error_pages::body_failed(&found.capture, error, is_failure),
+    }
 }
 
 /// The captured response: its status, its safe headers and its body.

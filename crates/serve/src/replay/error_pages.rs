@@ -8,7 +8,7 @@ use maud::html;
 use varve_archive::RepositoryError;
 use varve_archive::history::HistoryReader;
 use varve_archive::verbs::log::ListCursor;
-use varve_archive::verbs::replay::{UrlKnowledge, find};
+use varve_archive::verbs::replay::{ReplayTime, UrlKnowledge, find};
 use varve_archive::{ArchiveError, Capture, CatalogError};
 use varve_core::secret::ShownUrl;
 
@@ -68,6 +68,17 @@ pub(super) fn not_captured(state: &AppState, request: &Parts, address: &ReplayAd
             p { a href=(history) { "All pages of this site" } }
         },
     )
+}
+
+/// Captures whose URLs share the longest possible prefix with a URL that was not captured.
+pub(crate) fn similar_captures(history: &HistoryReader, url: &str, time: Option<ReplayTime>) -> Vec<Capture> {
+    let Ok(address) = ReplayAddress::newest(url) else { return Vec::new() };
+    let similar = similar_addresses(history, &address).into_iter();
+    let captures = similar.filter_map(|address| match find(history, &address.url, time) {
+        Ok(UrlKnowledge::Here(found)) => Some(found.capture),
+        _ => None,
+    });
+    captures.collect()
 }
 
 /// Captures whose URLs share the longest possible prefix with this one.
@@ -172,7 +183,7 @@ fn outside_archive(url: &str, target: &str) -> Response {
 }
 
 /// The archive reported an error.
-pub(super) fn archive_failed(error: &ArchiveError) -> Response {
+pub(crate) fn archive_failed(error: &ArchiveError) -> Response {
     if let ArchiveError::Repository(RepositoryError::Catalog(CatalogError::Outside { url, target })) = error {
         return outside_archive(url, target);
     }

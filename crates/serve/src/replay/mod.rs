@@ -47,7 +47,7 @@ use crate::request::RequestParts;
 use crate::response::{self, ResponseHeaders};
 
 pub(crate) use address::ReplayAddress;
-pub(crate) use capture_response::removal_at;
+pub(crate) use capture_response::{MATCH_HEADER, archived_response, removal_at};
 
 /// The script that comes first in every replayed page.
 pub(crate) const SCRIPT_PATH: &str = "/_varve/replay.js";

@@ -19,7 +19,7 @@ use crate::printer::{self, Printer, WARNING_STYLE, counted, human_size, visible}
 const MAX_LISTED_URLS: usize = 5;
 
 /// Prints events as they happen.
-pub(super) struct RunReporter<'a> {
+pub(in crate::commands) struct RunReporter<'a> {
     printer: &'a mut Printer,
     progress: Option<printer::ProgressHandle>,
     json: bool,
@@ -54,7 +54,7 @@ impl UrlSample {
 }
 
 /// Printed at the end of a run.
-pub(super) struct CaptureSummary {
+pub(in crate::commands) struct CaptureSummary {
     /// Skipped URLs by rule.
     skipped: BTreeMap<String, UrlSample>,
     /// Pages with a status of 400 or above, by status.
@@ -68,7 +68,7 @@ pub(super) struct CaptureSummary {
 
 impl<'a> RunReporter<'a> {
     /// Reports a run; `list` is the file for skipped URLs, and whether to append to it.
-    pub(super) fn new(
+    pub(in crate::commands) fn new(
         printer: &'a mut Printer,
         json: bool,
         list: Option<(&Path, bool)>,
@@ -87,13 +87,13 @@ impl<'a> RunReporter<'a> {
     }
 
     /// Ends the report.
-    pub(super) fn end(self) -> Result<CaptureSummary, Error> {
+    pub(in crate::commands) fn end(self) -> Result<CaptureSummary, Error> {
         self.failure?;
         self.list.map_or(Ok(()), SkippedUrlFile::end)?;
         Ok(self.summary)
     }
 
-    pub(super) fn see(&mut self, event: &CrawlEvent<'_>) {
+    pub(in crate::commands) fn see(&mut self, event: &CrawlEvent<'_>) {
         if let CrawlEvent::Failed { url, kind, .. } = event {
             self.summary.hints.add(kind, url);
         }
@@ -131,6 +131,9 @@ impl<'a> RunReporter<'a> {
                 now.for_people()
             )),
             CrawlEvent::Failed { url, message, .. } => self.remark("failed", url, message),
+            CrawlEvent::Listening { address } => self
+                .printer
+                .say(format_args!("recording at http://{address}; press Ctrl-C to end and make a version")),
             CrawlEvent::Noted { url, note } => self.remark("note", url, note),
             CrawlEvent::Skipped { url, rule, is_seed } => self.count(url, &rule.to_string(), *is_seed),
             CrawlEvent::LinksSkipped { url, links, rule } => {
@@ -180,9 +183,10 @@ impl<'a> RunReporter<'a> {
     /// Flushes the output, so that a program that reads the events need not wait for a full buffer.
     fn show(&mut self, event: &CrawlEvent<'_>) -> Result<(), Error> {
         match event {
-            CrawlEvent::Began { .. } | CrawlEvent::RetryAfter { .. } | CrawlEvent::Checkpoint { .. } => {
-                self.printer.flush()
-            }
+            CrawlEvent::Began { .. }
+            | CrawlEvent::Listening { .. }
+            | CrawlEvent::RetryAfter { .. }
+            | CrawlEvent::Checkpoint { .. } => self.printer.flush(),
             _ => Ok(()),
         }
     }
@@ -215,12 +219,12 @@ fn rest(progress: &CrawlProgress) -> String {
 
 impl CaptureSummary {
     /// Number of pages by status of 400 and above.
-    pub(super) fn refused(&self) -> BTreeMap<String, u64> {
+    pub(in crate::commands) fn refused(&self) -> BTreeMap<String, u64> {
         self.refused.iter().map(|(status, urls)| (status.to_string(), urls.count)).collect()
     }
 
     /// Prints skipped URLs, failed pages and hints.
-    pub(super) fn tell(&self, printer: &mut Printer) {
+    pub(in crate::commands) fn tell(&self, printer: &mut Printer) {
         for (rule, urls) in &self.skipped {
             urls.name(format_args!("{} skipped by {}", counted(urls.count, "URL"), visible(rule)), printer);
         }
@@ -259,6 +263,9 @@ fn line(event: &CrawlEvent<'_>) -> Option<serde_json::Value> {
     Some(match event {
         CrawlEvent::Began { run, resumed } => {
             json!({"event": "began", "run": run.to_string(), "resumed": resumed})
+        }
+        CrawlEvent::Listening { address } => {
+            json!({"event": "listening", "proxy": format!("http://{address}")})
         }
         CrawlEvent::ClockBehind { version, time, now } => json!({
             "event": "clock_behind", "version": version.to_string(), "time": time.to_string(),

@@ -6,7 +6,7 @@ use varve_archive::verbs::capture::NetworkOptions;
 use crate::printer::{Printer, visible};
 
 /// Hosts with credentials for https alone, and how they were asked.
-pub(super) struct UnsentCredentials(Vec<CredentialHost>);
+pub(in crate::commands) struct UnsentCredentials(Vec<CredentialHost>);
 
 struct CredentialHost {
     /// The host, with the port if the line has one.
@@ -24,7 +24,7 @@ impl CredentialHost {
 
 impl UnsentCredentials {
     /// The hosts that have credentials for https only.
-    pub(super) fn new(reach: &NetworkOptions) -> Self {
+    pub(in crate::commands) fn new(reach: &NetworkOptions) -> Self {
         let secrets = reach.secrets();
         let plain: Vec<&str> =
             secrets.iter().filter_map(|secret| secret.origin.strip_prefix("http://")).collect();
@@ -41,7 +41,7 @@ impl UnsentCredentials {
     }
 
     /// Records a request.
-    pub(super) fn see(&mut self, url: &str) {
+    pub(in crate::commands) fn see(&mut self, url: &str) {
         let Some((scheme, rest)) = url.split_once("://") else { return };
         let authority = rest.split(['/', '?']).next().unwrap_or_default();
         for line in self.0.iter_mut().filter(|line| line.is_about(authority)) {
@@ -51,7 +51,7 @@ impl UnsentCredentials {
     }
 
     /// Prints a hint for each host that was asked over http only.
-    pub(super) fn tell(&self, printer: &mut Printer) {
+    pub(in crate::commands) fn tell(&self, printer: &mut Printer) {
         for CredentialHost { host, .. } in self.0.iter().filter(|line| line.plainly && !line.securely) {
             let host = visible(host);
             printer.say(format_args!(
