@@ -8,6 +8,7 @@ use varve_archive::{CaptureChoice, RepositoryError};
 use super::capture_choice::CaptureChoiceArgs;
 use crate::verb::{Error, ExitStatus, Session, Verb};
 use crate::version_names::at;
+use crate::version_text::declaring_page_text;
 
 /// Print a page as it was
 ///
@@ -56,6 +57,8 @@ impl Verb for CatArgs {
             },
         };
         let capture = look_up(&history, &self.url, &when)?;
+        let other = declaring_page_text(&self.url, &capture.url);
+        other.iter().for_each(|other| session.printer.say(other));
         if capture.truncated {
             session.printer.say("this response is truncated: it is not the whole page");
         }
