@@ -18,6 +18,7 @@ mod data_package;
 mod error;
 mod package;
 mod pages;
+mod verify_package;
 pub mod zip;
 
 pub use byte_range::ByteRange;
@@ -25,4 +26,5 @@ pub use data_package::{DataPackage, PackageDigest, PackageProfile, PackageResour
 pub use error::WaczError;
 pub use package::{MemberRole, Wacz, WaczBytes};
 pub use pages::{PageEntry, PageList, PageListHeader, PageListItem};
+pub use verify_package::verify_package;
 pub use zip::{ZipArchive, ZipFinding, ZipMember, ZipRule};

@@ -11,7 +11,7 @@ use varve_archive::pages::{
     read_text, selected,
 };
 use varve_archive::verbs::cat::{self, CaptureSelector};
-use varve_archive::{ArchiveError, ArchivePaths};
+use varve_archive::{ArchiveError, ArchivePaths, Layout, detect_layout};
 
 use self::input_list::ExtractInput;
 use self::page_printer::PagePrinter;
@@ -143,6 +143,11 @@ impl ExtractArgs {
             let selector = cat::at(&history, at)?;
             return Ok(ExtractSource::Past(Box::new(history), selector, self.options()));
         }
+        if is_web_archive(session)? {
+            let history = session.open_reader()?;
+            let newest = CaptureSelector::NewestGood;
+            return Ok(ExtractSource::Past(Box::new(history), newest, self.options()));
+        }
         let method = if self.headless { FetchMethod::ChromiumHeadless } else { FetchMethod::Direct };
         let mut network = self.network.network_options(session)?;
         network.browser = self.chromium.clone().or_else(find_chromium).filter(|_| self.headless);
@@ -178,6 +183,15 @@ impl ExtractArgs {
 pub(super) fn is_archive(session: &Session) -> Result<bool, Error> {
     match session.root() {
         Ok(root) => Ok(ArchivePaths::new(&root).is_archive()),
+        Err(Error::Archive(ArchiveError::NoArchive(_))) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether the verb works on WARC, ARC or WACZ files: their pages are read, and none is fetched.
+fn is_web_archive(session: &Session) -> Result<bool, Error> {
+    match session.root() {
+        Ok(root) => Ok(detect_layout(&root) == Some(Layout::WebArchive)),
         Err(Error::Archive(ArchiveError::NoArchive(_))) => Ok(false),
         Err(error) => Err(error),
     }

@@ -81,6 +81,16 @@ pub enum ZipRule {
     UnsafeName,
     /// A local header contradicts the directory.
     LocalHeader,
+    /// A member cannot be read to its end, or has another checksum.
+    MemberContent,
+    /// `datapackage.json` is missing or not valid.
+    DataPackage,
+    /// A file has another digest or length than `datapackage.json` says.
+    ResourceDigest,
+    /// A file that `datapackage.json` lists is missing.
+    ResourceMissing,
+    /// `datapackage.json` has another digest than `datapackage-digest.json` says.
+    PackageDigest,
 }
 
 impl ZipRule {
@@ -94,12 +104,24 @@ impl ZipRule {
             Self::Overlap => "zip-overlap",
             Self::UnsafeName => "zip-unsafe-name",
             Self::LocalHeader => "zip-local-header",
+            Self::MemberContent => "zip-member-content",
+            Self::DataPackage => "wacz-data-package",
+            Self::ResourceDigest => "wacz-resource-digest",
+            Self::ResourceMissing => "wacz-resource-missing",
+            Self::PackageDigest => "wacz-package-digest",
         }
     }
 
     /// Whether content may be lost.
     pub fn is_loss(self) -> bool {
-        matches!(self, Self::NoDirectory | Self::DirectoryEntry | Self::Overlap)
+        matches!(
+            self,
+            Self::NoDirectory
+                | Self::DirectoryEntry
+                | Self::Overlap
+                | Self::MemberContent
+                | Self::ResourceMissing
+        )
     }
 }
 
