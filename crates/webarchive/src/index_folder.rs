@@ -36,10 +36,13 @@ const INDEXES_FOLDER: &str = "web-archives";
 /// The start of the names of folders that are being made.
 const UNFINISHED_PREFIX: &str = "unfinished-";
 
+/// Creates the catalog with a path.
+pub type CreateCatalog = dyn Fn(&Path) -> Result<Box<dyn Catalog>, CatalogError>;
+
 /// Makes catalogs. The caller owns their tables.
 pub struct CatalogMaker<'a> {
     /// Creates the catalog with this path.
-    pub create: &'a dyn Fn(&Path) -> Result<Box<dyn Catalog>, CatalogError>,
+    pub create: &'a CreateCatalog,
     /// The path of a page in a working tree, from its URL.
     pub path_of: fn(&str) -> String,
 }

@@ -28,7 +28,7 @@ mod web_archive;
 
 pub use error::WebArchiveError;
 pub use finding::ArchiveFinding;
-pub use index_folder::CatalogMaker;
+pub use index_folder::{CatalogMaker, CreateCatalog};
 pub use record_files::{RecordFile, is_web_archive};
 pub use response::RecordLocation;
 pub use web_archive::{IndexPlace, OpenProgress, WebArchive};

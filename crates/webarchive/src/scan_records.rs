@@ -100,7 +100,7 @@ pub(crate) fn scan_part<S: ReadAt>(
             Scanned::Known(record) => part.records.extend(record),
             Scanned::ReadAgain(form) => {
                 let capture = scan_again(reader, last, form)?;
-                part.records.extend(capture.map(|capture| ScannedRecord::Capture(Box::new(capture))));
+                part.records.extend(capture.map(ScannedRecord::Capture));
             }
         }
         reader.finish_record()?;
@@ -131,7 +131,7 @@ enum AssumedForm {
 }
 
 enum CaptureScan {
-    Done(ScannedCapture),
+    Done(Box<ScannedCapture>),
     ReadAgain(AssumedForm),
 }
 
@@ -148,7 +148,7 @@ fn scan_record<S: ReadAt>(record: &mut Record<'_, S>, place: (u64, u32)) -> io::
         RecordType::Response | RecordType::Revisit | RecordType::Resource => {
             let Some(capture) = begin_capture(header, place) else { return Ok(Scanned::Known(None)) };
             match scan_capture(record, capture, AssumedForm::Decodable)? {
-                CaptureScan::Done(capture) => known(ScannedRecord::Capture(Box::new(capture))),
+                CaptureScan::Done(capture) => known(ScannedRecord::Capture(capture)),
                 CaptureScan::ReadAgain(form) => Ok(Scanned::ReadAgain(form)),
             }
         }
@@ -161,7 +161,7 @@ fn scan_again<S: ReadAt>(
     reader: &WarcReader<S>,
     place: (u64, u32),
     form: AssumedForm,
-) -> Result<Option<ScannedCapture>, Error> {
+) -> Result<Option<Box<ScannedCapture>>, Error> {
     let mut again = WarcReader::resume(reader.source(), place.0, reader.format())?;
     for _ in 0..place.1 {
         again.next_record()?;
@@ -225,7 +225,7 @@ fn scan_capture<S: ReadAt>(
         capture.head = [b"Content-Type: ", media_type, b"\r\n\r\n"].concat();
         (capture.body, capture.length) = digest_of(&mut *record)?;
         capture.is_truncated |= record.is_cut();
-        return Ok(CaptureScan::Done(capture));
+        return Ok(CaptureScan::Done(Box::new(capture)));
     }
     match read_head(record)? {
         Some((head, bytes)) => {
@@ -245,7 +245,7 @@ fn scan_capture<S: ReadAt>(
         None => return Ok(CaptureScan::ReadAgain(AssumedForm::Unheaded)),
     }
     capture.is_truncated |= record.is_cut();
-    Ok(CaptureScan::Done(capture))
+    Ok(CaptureScan::Done(Box::new(capture)))
 }
 
 /// Id and length of the body. `None` when its content codings cannot be removed.
