@@ -21,7 +21,7 @@ use crate::finding::ArchiveFinding;
 use crate::record_files::{FileKind, FileList, RecordBytes, RecordFile, list_package};
 use crate::record_places::{IndexedFile, IndexedRecordFile, PLACES_FILE, write_places};
 use crate::revisits::resolve_revisits;
-use crate::scan_records::{ScannedPart, ScannedRecord, scan_part};
+use crate::scan_records::{IndexableRecord, ScannedPart, scan_part};
 use crate::staging::{FilePlace, STAGING_FILE, Staging};
 use crate::version_key::VersionKey;
 
@@ -267,18 +267,18 @@ impl IndexMaking<'_> {
         Ok(())
     }
 
-    fn store(&mut self, entry: &mut RecordEntry, records: &[ScannedRecord]) -> varve_sqlite::SqlResult<()> {
+    fn store(&mut self, entry: &mut RecordEntry, records: &[IndexableRecord]) -> varve_sqlite::SqlResult<()> {
         self.staging.begin()?;
         for record in records {
             match record {
-                ScannedRecord::Info(info) if !entry.in_package => {
+                IndexableRecord::Info(info) if !entry.in_package => {
                     entry.key = VersionKey::of_info(&entry.name, info, !entry.has_captures);
                 }
-                ScannedRecord::Capture(_) => entry.has_captures = true,
-                ScannedRecord::Info(_) | ScannedRecord::OtherMethod(_) => {}
+                IndexableRecord::Capture(_) => entry.has_captures = true,
+                IndexableRecord::Info(_) | IndexableRecord::OtherMethod(_) => {}
             }
             let version = match record {
-                ScannedRecord::Capture(_) => self.staging.version_no(&entry.key)?,
+                IndexableRecord::Capture(_) => self.staging.version_no(&entry.key)?,
                 _ => 0,
             };
             let place = FilePlace { file: entry.file, name: &entry.name, version };

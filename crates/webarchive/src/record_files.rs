@@ -9,7 +9,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use varve_wacz::{ByteRange, MemberRole, Wacz, WaczBytes};
+use varve_wacz::{MemberRole, SourceRange, Wacz, WaczBytes};
 use varve_wire::ReadAt;
 
 use crate::error::WebArchiveError;
@@ -130,7 +130,7 @@ fn holds_record_file(folder: &Path, depth: usize, left: &mut usize) -> bool {
     folders.into_iter().any(|folder| holds_record_file(&folder, depth + 1, left))
 }
 
-/// The files of an archive, and what was passed over.
+/// The files of an archive, and the entries that were passed over.
 #[derive(Debug, Default)]
 pub(crate) struct FileList {
     pub(crate) files: Vec<ArchiveFile>,
@@ -314,7 +314,7 @@ fn inflate(
     let reader = wacz.read(member).map_err(|error| error.to_string())?;
     let mut file = File::create(folder.join(name)).map_err(|error| error.to_string())?;
     let copied = std::io::copy(&mut reader.take(most), &mut file);
-    // What was inflated before the damage is read.
+    // The bytes before the damage are read.
     match copied {
         Err(error) if error.kind() == std::io::ErrorKind::StorageFull => Err(error.to_string()),
         _ => Ok(RecordBytes::Inflated { name: name.to_owned() }),
@@ -327,7 +327,7 @@ impl RecordBytes {
         Ok(match self {
             Self::Range { start: 0, length: None } => Arc::new(file),
             Self::Range { start, length } => {
-                Arc::new(ByteRange::new(file, *start, length.unwrap_or(u64::MAX)))
+                Arc::new(SourceRange::new(file, *start, length.unwrap_or(u64::MAX)))
             }
             Self::Inflated { name } => Arc::new(File::open(index.join(name))?),
         })

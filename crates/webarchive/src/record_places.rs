@@ -13,7 +13,7 @@ use varve_warc::Format;
 use crate::file_state::FileState;
 use crate::finding::ArchiveFinding;
 use crate::record_files::{RecordBytes, RecordFile};
-use crate::response::BodyForm;
+use crate::response::BlockForm;
 use crate::staging::STAGING_FILE;
 
 /// The name of the database in the folder of the index.
@@ -35,12 +35,12 @@ pub(crate) struct IndexedRecordFile {
 
 /// Where a record is.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct RecordPlace {
+pub(crate) struct RecordPosition {
     /// The number of its file of records.
     pub(crate) file: usize,
     pub(crate) offset: u64,
     pub(crate) ordinal: u32,
-    pub(crate) form: BodyForm,
+    pub(crate) form: BlockForm,
     pub(crate) kind: RecordKind,
 }
 
@@ -151,7 +151,7 @@ impl RecordPlaces {
     }
 
     /// Where a record is.
-    pub(crate) fn find(&self, record: &RecordId) -> CatalogResult<Option<RecordPlace>> {
+    pub(crate) fn find(&self, record: &RecordId) -> CatalogResult<Option<RecordPosition>> {
         let sql =
             "SELECT file, offset, ordinal, has_head, decodes, revisit, original FROM records WHERE key = ?1";
         self.0.query_statement(|connection| {
@@ -202,17 +202,17 @@ fn read_file(row: &Row<'_>) -> rusqlite::Result<IndexedRecordFile> {
     })
 }
 
-fn read_place(row: &Row<'_>) -> rusqlite::Result<RecordPlace> {
+fn read_place(row: &Row<'_>) -> rusqlite::Result<RecordPosition> {
     let original = row.get::<_, Option<[u8; 32]>>(6)?.map(RecordId::new);
     let kind = match row.get::<_, i64>(5)? {
         0 => RecordKind::Full,
         revisit => RecordKind::Revisit { original, is_not_modified: revisit > 1 },
     };
-    Ok(RecordPlace {
+    Ok(RecordPosition {
         file: usize::try_from(row.get::<_, i64>(0)?).unwrap_or(usize::MAX),
         offset: unsigned(row, 1)?,
         ordinal: row.get(2)?,
-        form: BodyForm { has_head: row.get(3)?, decodes: row.get(4)? },
+        form: BlockForm { has_head: row.get(3)?, decodes: row.get(4)? },
         kind,
     })
 }

@@ -20,7 +20,7 @@ pub struct RecordLocation {
 
 /// How the body of a record follows from its block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct BodyForm {
+pub(crate) struct BlockForm {
     /// The block begins with an HTTP head.
     pub(crate) has_head: bool,
     /// The content codings can be removed.
@@ -83,19 +83,19 @@ pub(crate) fn digest_of(mut body: impl Read) -> io::Result<(BodyId, u64)> {
 }
 
 /// Reads a body and fails at its end when it is not the one that the index describes.
-pub(crate) struct VerifiedBody<R> {
+pub(crate) struct IndexedBodyReader<R> {
     body: R,
     hasher: Option<Sha256>,
     expected: BodyId,
 }
 
-impl<R: Read> VerifiedBody<R> {
+impl<R: Read> IndexedBodyReader<R> {
     pub(crate) fn new(body: R, expected: BodyId) -> Self {
         Self { body, hasher: Some(Sha256::new()), expected }
     }
 }
 
-impl<R: Read> Read for VerifiedBody<R> {
+impl<R: Read> Read for IndexedBodyReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.body.read(buffer)?;
         if count > 0 {

@@ -13,7 +13,7 @@ use varve_warc::rules::WarcFinding;
 use varve_warc::{Error, Record, WarcReader};
 use varve_wire::{Headers, MessageHead, ReadAt};
 
-use crate::response::{BodyForm, decoded_body, digest_of, payload, read_head};
+use crate::response::{BlockForm, decoded_body, digest_of, payload, read_head};
 
 /// Maximum length of the fields of a `warcinfo` record.
 const MAX_INFO_BYTES: u64 = 64 << 10;
@@ -38,7 +38,7 @@ pub(crate) struct ScannedCapture {
     pub(crate) status: u16,
     /// The bytes of the HTTP head, or of a `Content-Type` line for a resource.
     pub(crate) head: Vec<u8>,
-    pub(crate) form: BodyForm,
+    pub(crate) form: BlockForm,
     pub(crate) body: BodyId,
     pub(crate) length: u64,
     pub(crate) is_truncated: bool,
@@ -68,7 +68,7 @@ pub(crate) struct ScannedInfo {
 
 /// A record that the index needs.
 #[derive(Debug)]
-pub(crate) enum ScannedRecord {
+pub(crate) enum IndexableRecord {
     Capture(Box<ScannedCapture>),
     Info(ScannedInfo),
     /// The ids of a request with a method other than GET, and of the records written with it.
@@ -78,7 +78,7 @@ pub(crate) enum ScannedRecord {
 /// The records of a part of a file.
 #[derive(Debug, Default)]
 pub(crate) struct ScannedPart {
-    pub(crate) records: Vec<ScannedRecord>,
+    pub(crate) records: Vec<IndexableRecord>,
     pub(crate) findings: Vec<WarcFinding>,
 }
 
@@ -97,10 +97,10 @@ pub(crate) fn scan_part<S: ReadAt>(
         last = if last.0 == offset { (offset, last.1 + 1) } else { (offset, 0) };
         let scanned = scan_record(&mut record, last).map_err(|source| Error::Io { offset, source })?;
         match scanned {
-            Scanned::Known(record) => part.records.extend(record),
-            Scanned::ReadAgain(form) => {
+            RecordScan::Known(record) => part.records.extend(record),
+            RecordScan::ReadAgain(form) => {
                 let capture = scan_again(reader, last, form)?;
-                part.records.extend(capture.map(ScannedRecord::Capture));
+                part.records.extend(capture.map(IndexableRecord::Capture));
             }
         }
         reader.finish_record()?;
@@ -113,8 +113,8 @@ pub(crate) fn scan_part<S: ReadAt>(
     Ok(part)
 }
 
-enum Scanned {
-    Known(Option<ScannedRecord>),
+enum RecordScan {
+    Known(Option<IndexableRecord>),
     /// The block was read, and its body is in another form than was assumed.
     ReadAgain(AssumedForm),
 }
@@ -135,24 +135,24 @@ enum CaptureScan {
     ReadAgain(AssumedForm),
 }
 
-fn scan_record<S: ReadAt>(record: &mut Record<'_, S>, place: (u64, u32)) -> io::Result<Scanned> {
+fn scan_record<S: ReadAt>(record: &mut Record<'_, S>, place: (u64, u32)) -> io::Result<RecordScan> {
     let header = record.header();
-    let known = |record| Ok(Scanned::Known(Some(record)));
+    let known = |record| Ok(RecordScan::Known(Some(record)));
     match header.record_type() {
-        RecordType::Warcinfo => known(ScannedRecord::Info(scan_info(record)?)),
+        RecordType::Warcinfo => known(IndexableRecord::Info(scan_info(record)?)),
         RecordType::Request => {
             let ids = ids_of(header);
             let other = method_is_other(record)?;
-            Ok(Scanned::Known(other.then_some(ScannedRecord::OtherMethod(ids))))
+            Ok(RecordScan::Known(other.then_some(IndexableRecord::OtherMethod(ids))))
         }
         RecordType::Response | RecordType::Revisit | RecordType::Resource => {
-            let Some(capture) = begin_capture(header, place) else { return Ok(Scanned::Known(None)) };
+            let Some(capture) = begin_capture(header, place) else { return Ok(RecordScan::Known(None)) };
             match scan_capture(record, capture, AssumedForm::Decodable)? {
-                CaptureScan::Done(capture) => known(ScannedRecord::Capture(capture)),
-                CaptureScan::ReadAgain(form) => Ok(Scanned::ReadAgain(form)),
+                CaptureScan::Done(capture) => known(IndexableRecord::Capture(capture)),
+                CaptureScan::ReadAgain(form) => Ok(RecordScan::ReadAgain(form)),
             }
         }
-        _ => Ok(Scanned::Known(None)),
+        _ => Ok(RecordScan::Known(None)),
     }
 }
 
@@ -200,7 +200,7 @@ fn begin_capture(header: &RecordHeader, (offset, ordinal): (u64, u32)) -> Option
         time,
         status: 0,
         head: Vec::new(),
-        form: BodyForm { has_head: false, decodes: false },
+        form: BlockForm { has_head: false, decodes: false },
         body: BodyId::new([0; 32]),
         length: 0,
         is_truncated: header.is_truncated() || header.is_segment(),

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use varve_core::RecordId;
 use varve_sqlite::{DatabasePath, SqlResult, open_to_write};
 
-use crate::scan_records::{ScannedCapture, ScannedRecord};
+use crate::scan_records::{IndexableRecord, ScannedCapture};
 use crate::version_key::VersionKey;
 
 /// The name of the database in the folder of the index.
@@ -72,16 +72,16 @@ impl Staging {
     }
 
     /// Adds a record of the file of records with number `file`.
-    pub(crate) fn add(&mut self, record: &ScannedRecord, place: &FilePlace<'_>) -> SqlResult<()> {
+    pub(crate) fn add(&mut self, record: &IndexableRecord, place: &FilePlace<'_>) -> SqlResult<()> {
         match record {
-            ScannedRecord::Capture(capture) => self.add_capture(capture, place),
-            ScannedRecord::OtherMethod(ids) => {
+            IndexableRecord::Capture(capture) => self.add_capture(capture, place),
+            IndexableRecord::OtherMethod(ids) => {
                 let sql = "INSERT OR IGNORE INTO other_methods (id) VALUES (?1)";
                 let mut statement = self.connection.prepare_cached(sql)?;
                 ids.iter().try_for_each(|id| statement.execute([id]).map(drop))?;
                 Ok(())
             }
-            ScannedRecord::Info(_) => Ok(()),
+            IndexableRecord::Info(_) => Ok(()),
         }
     }
 

@@ -15,9 +15,9 @@ use crate::finding::ArchiveFinding;
 use crate::index_folder::{ArchiveState, CATALOG_FILE, CatalogMaker, find_or_make};
 use crate::record_files::list_files;
 use crate::record_places::{
-    IndexedFile, IndexedRecordFile, RecordKind, RecordPlace, RecordPlaces, full_path,
+    IndexedFile, IndexedRecordFile, RecordKind, RecordPlaces, RecordPosition, full_path,
 };
-use crate::response::{RecordLocation, VerifiedBody, decoded_body, payload, read_head};
+use crate::response::{IndexedBodyReader, RecordLocation, decoded_body, payload, read_head};
 
 /// Maximum number of files that are kept open.
 const MAX_OPEN_FILES: usize = 32;
@@ -148,7 +148,7 @@ impl WebArchive {
     pub fn open_body(&self, capture: &Capture) -> Result<PartReader, WebArchiveError> {
         let place = self.0.holder(capture)?;
         let body = self.0.open_part(&place, RecordPart::Body)?;
-        Ok(Box::new(VerifiedBody::new(body, capture.body)))
+        Ok(Box::new(IndexedBodyReader::new(body, capture.body)))
     }
 
     /// Opens the content of a response as it was received, with its content codings.
@@ -217,7 +217,7 @@ enum RecordPart {
 
 impl OpenArchive {
     /// The record that holds the body of a capture.
-    fn holder(&self, capture: &Capture) -> Result<RecordPlace, WebArchiveError> {
+    fn holder(&self, capture: &Capture) -> Result<RecordPosition, WebArchiveError> {
         let absent = || WebArchiveError::NoOriginal { url: capture.url.clone() };
         let record = capture.record.ok_or_else(absent)?;
         let place = self.places.find(&record)?.ok_or_else(absent)?;
@@ -230,7 +230,7 @@ impl OpenArchive {
         }
     }
 
-    fn open_part(&self, place: &RecordPlace, part: RecordPart) -> Result<PartReader, WebArchiveError> {
+    fn open_part(&self, place: &RecordPosition, part: RecordPart) -> Result<PartReader, WebArchiveError> {
         let mut block = self.open_record(place)?;
         let failed = |source| WebArchiveError::Read { path: self.path_of(place), source };
         if !place.form.has_head || part == RecordPart::Block {
@@ -242,7 +242,7 @@ impl OpenArchive {
         open_entity(&head, block, part == RecordPart::Body && place.form.decodes).map_err(failed)
     }
 
-    fn head_at(&self, place: &RecordPlace) -> Result<Option<Vec<u8>>, WebArchiveError> {
+    fn head_at(&self, place: &RecordPosition) -> Result<Option<Vec<u8>>, WebArchiveError> {
         let mut block = self.open_record(place)?;
         let head = read_head(&mut block);
         let head = head.map_err(|source| WebArchiveError::Read { path: self.path_of(place), source })?;
@@ -250,7 +250,7 @@ impl OpenArchive {
     }
 
     /// Opens the record at a place.
-    fn open_record(&self, place: &RecordPlace) -> Result<OwnedRecord<RecordSource>, WebArchiveError> {
+    fn open_record(&self, place: &RecordPosition) -> Result<OwnedRecord<RecordSource>, WebArchiveError> {
         let source = self.source(place.file)?;
         let indexed = self.record_files.get(place.file).ok_or_else(|| self.gone(place))?;
         let failed = |source| WebArchiveError::Records { path: self.path_of(place), source };
@@ -268,12 +268,12 @@ impl OpenArchive {
         if is_capture { Ok(record) } else { Err(self.gone(place)) }
     }
 
-    fn gone(&self, place: &RecordPlace) -> WebArchiveError {
+    fn gone(&self, place: &RecordPosition) -> WebArchiveError {
         WebArchiveError::RecordGone { path: self.path_of(place), offset: place.offset }
     }
 
     /// The path of the file of a record, with the member of a package.
-    fn path_of(&self, place: &RecordPlace) -> PathBuf {
+    fn path_of(&self, place: &RecordPosition) -> PathBuf {
         let name = self.record_files.get(place.file).map(|indexed| indexed.file.name.clone());
         let parent = if self.root.is_dir() { Some(self.root.as_path()) } else { self.root.parent() };
         parent.unwrap_or(Path::new("")).join(name.unwrap_or_default())
