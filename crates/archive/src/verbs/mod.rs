@@ -17,6 +17,7 @@ pub mod demo;
 pub mod diff;
 pub mod doctor;
 pub mod explain;
+pub mod export;
 pub mod filter;
 pub mod fuzzy_lookup;
 pub mod gc;
