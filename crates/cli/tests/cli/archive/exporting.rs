@@ -27,7 +27,7 @@ fn archive_with_pages(count: usize) -> Scene {
             format!("<title>{number}</title><p>page {number}").as_bytes(),
         );
     }
-    scene.data(&["commit", "--from", "site", "--base-url", "https://lake.example/"]);
+    scene.data(&["commit", "-m", "pages", "--from", "site", "--base-url", "https://lake.example/"]);
     scene
 }
 
