@@ -37,7 +37,7 @@ impl CdxEntry {
             "offset" => self.offset = Self::number("offset", &text("offset", &value)?)?,
             "filename" => self.filename = said(&text("filename", &value)?),
             "recordDigest" => self.record_digest = said(&text("recordDigest", &value)?),
-            // An empty body is said too.
+            // An empty body is a value too.
             "requestBody" => self.request_body = Some(text("requestBody", &value)?),
             "method" => self.method = said(&text("method", &value)?),
             _ => drop(self.others.insert(name, value)),

@@ -12,9 +12,9 @@
 //!
 //! Keys are those of `varve_core::url::surt` in the flavour of the Internet Archive, which most
 //! indexes have. Parsers are total: any bytes give an entry or an error with the number of the line.
-//! Reading and sorting take a fixed amount of memory, whatever the length of an index.
+//! Reading and sorting take a fixed amount of memory for an index of any length.
 //!
-//! It does not know archives, catalogs or where files are. An index is a hint: whoever follows one
+//! It does not know archives, catalogs or where files are. An index is a hint: a reader that follows one
 //! compares the record with it.
 
 mod cdxj;

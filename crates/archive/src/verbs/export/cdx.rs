@@ -1,6 +1,6 @@
 //! `export --format cdxj`, `cdx` and `zipnum`: the index of WARC files, or of the silos of an archive.
 //!
-//! Lines are sorted by their bytes, whatever the number of files, in a fixed amount of memory. A
+//! Lines of any number of files are sorted by their bytes in a fixed amount of memory. A
 //! ZipNum index is a folder, because it has several files that belong together.
 
 use std::fs::{self, File};

@@ -55,6 +55,10 @@ impl ExportArgs {
         }
         let what = format!("{} of {}", counted(*lines, "line"), counted(*files, "file"));
         let text = format!("{}: {what}, {}", visible(&path), human_size(*bytes));
-        if self.is_stream() { Ok(printer.say(text)) } else { printer.line(text) }
+        if !self.is_stream() {
+            return printer.line(text);
+        }
+        printer.say(text);
+        Ok(())
     }
 }
