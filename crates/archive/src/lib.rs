@@ -17,6 +17,7 @@ pub mod pages;
 mod recording;
 mod site_files;
 mod text;
+mod unfinished_folder;
 pub mod verbs;
 
 pub use error::ArchiveError;

@@ -151,6 +151,9 @@ fn archive_hint(failure: &ArchiveError) -> Option<&'static str> {
         ArchiveError::InsideArchive { .. } => "choose a folder outside of the archive",
         ArchiveError::CheckedOutTo(_) => "wait until it has finished, or choose another folder",
         ArchiveError::OtherFolderLayout(_) => "choose another folder, or the `--layout` of that checkout",
+        ArchiveError::TargetExists(_) => "choose another name: an export replaces nothing",
+        ArchiveError::ManyFiles => "name a folder that does not exist",
+        ArchiveError::WarcFile { .. } => "`varve doctor FILE` examines it",
         ArchiveError::Exists(_) => "choose another name, or overwrite it with `--force`",
         ArchiveError::NotImportable(_) =>
             "import takes a Crystal project, or the folder of an AardWARC store, in which `0` holds the first silos",

@@ -19,6 +19,7 @@ pub mod diff;
 pub mod doctor;
 pub mod doctor_package;
 pub mod explain;
+pub mod export;
 pub mod filter;
 pub mod fuzzy_lookup;
 pub mod gc;
