@@ -39,6 +39,7 @@ mod streams;
 mod token;
 mod urls;
 mod user_info;
+mod web_archives;
 
 use std::process::{Command, Output};
 
