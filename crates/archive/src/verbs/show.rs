@@ -1,10 +1,12 @@
 //! `show`: shows one version: what it captured, its state, and how each page changed since its parent.
 
 use varve_core::VersionId;
+use varve_core::fact::Manifest;
 
 use varve_repository::RepositoryError;
 use varve_repository::history::{CapturePairs, HistoryReader, known_version};
 
+pub use varve_core::fact::VersionSource;
 pub use varve_core::history::{StateCounts, VersionInfo};
 pub use varve_repository::history::PageChange;
 
@@ -16,6 +18,20 @@ pub fn version(history: &HistoryReader, id: &VersionId) -> Result<VersionInfo, R
 /// The number of pages in its state.
 pub fn state(history: &HistoryReader, id: &VersionId) -> Result<StateCounts, RepositoryError> {
     Ok(history.catalog().state_counts(id)?)
+}
+
+/// Manifests up to this size are read for the source of a version, in bytes.
+const MAX_MANIFEST_BYTES: u64 = 64 << 20;
+
+/// The file that it was imported from, if it was.
+pub fn source(history: &HistoryReader, info: &VersionInfo) -> Result<Option<VersionSource>, RepositoryError> {
+    let (HistoryReader::Archive(archive), Some(record), Some(_)) =
+        (history, info.version.record, info.version.run)
+    else {
+        return Ok(None);
+    };
+    let json = archive.read_object(&record, MAX_MANIFEST_BYTES)?;
+    Ok(serde_json::from_slice::<Manifest>(&json).ok().and_then(|manifest| manifest.source))
 }
 
 /// Its pages paired with those of its parent, in the order of their paths. Unless all are
