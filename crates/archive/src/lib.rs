@@ -27,7 +27,7 @@ pub use varve_core::body::BodyError;
 pub use varve_core::fact::{Tombstone, TombstoneKind};
 pub use varve_core::headers::Headers;
 pub use varve_core::history::{
-    Capture, CaptureChoice, CaptureOwner, Coverage, CoverageScope, Version, VersionTag,
+    Capture, CaptureChoice, CaptureOwner, Coverage, CoverageScope, VerdictKind, Version, VersionTag,
 };
 pub use varve_core::id::IdError;
 pub use varve_core::receipt::Renderings;

@@ -7,6 +7,7 @@
 
 mod arguments;
 mod body_problems;
+mod check_text;
 mod clock;
 mod commands;
 mod duration;

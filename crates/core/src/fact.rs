@@ -10,6 +10,7 @@
 mod check_record;
 mod extraction_record;
 mod log_record;
+mod verdict_stream;
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! `log`: the versions, newest first, or the captures of one URL.
 
-use varve_core::fact::VerdictDetail;
+use varve_core::fact::UrlVerdict;
 use varve_core::history::{Capture, CaptureOwner, StoredVerdict};
 use varve_core::url::query::UrlQuery;
 use varve_core::url::{clean, normalise, page_identity};
@@ -32,28 +32,30 @@ pub fn checks(history: &HistoryReader, page: ListCursor<CheckId>) -> Result<Vec<
 }
 
 /// The verdicts of checks on a URL, newest first. The URL may be given in any equivalent spelling.
-pub fn verdicts(
-    history: &HistoryReader,
-    url: &str,
-    limit: usize,
-) -> Result<Vec<UrlVerdictRow>, ArchiveError> {
+pub fn verdicts(history: &HistoryReader, url: &str, limit: usize) -> Result<Vec<CheckVerdict>, ArchiveError> {
     for spelling in spellings(url) {
         let found = history.catalog().verdicts_of(&spelling, limit)?;
         if !found.is_empty() {
-            let row = |verdict: StoredVerdict| UrlVerdictRow { detail: detail_of(&verdict), verdict };
-            return Ok(found.into_iter().map(row).collect());
+            return Ok(found.into_iter().map(verdict_of_row).collect());
         }
     }
     Ok(Vec::new())
 }
 
-/// A verdict with its details.
+/// A verdict, and the check that it belongs to.
 #[derive(Clone, Debug, PartialEq)]
-pub struct UrlVerdictRow {
+pub struct CheckVerdict {
+    /// The check.
+    pub check: CheckId,
     /// The verdict.
-    pub verdict: StoredVerdict,
-    /// Its details.
-    pub detail: VerdictDetail,
+    pub verdict: UrlVerdict,
+}
+
+fn verdict_of_row(row: StoredVerdict) -> CheckVerdict {
+    let detail = detail_of(&row);
+    let StoredVerdict { check, url, time, verdict, status, .. } = row;
+    let status = Some(status).filter(|status| *status != 0);
+    CheckVerdict { check, verdict: UrlVerdict { url, time, verdict, status, detail } }
 }
 
 /// Captures of a URL, newest first, under any of its spellings. The URL may be given in any

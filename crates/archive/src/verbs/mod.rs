@@ -21,6 +21,7 @@ pub mod filter;
 pub mod fuzzy_lookup;
 pub mod gc;
 pub mod get;
+pub mod gone_page;
 pub mod housekeeping;
 pub mod import;
 pub mod init;

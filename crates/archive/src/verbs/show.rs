@@ -1,13 +1,18 @@
-//! `show`: shows one version: what it captured, its state, and how each page changed since its parent.
+//! `show`: shows one version: what it captured, its state, and how each page changed since its
+//! parent. Or one check: its verdicts.
 
-use varve_core::VersionId;
-use varve_core::fact::Manifest;
+use std::io;
 
+use varve_core::fact::{CheckRecord, Manifest};
+use varve_core::{CheckId, VersionId};
+
+use super::log::CheckVerdict;
+use crate::error::ArchiveError;
 use varve_repository::RepositoryError;
 use varve_repository::history::{CapturePairs, HistoryReader, known_version};
 
 pub use varve_core::fact::VersionSource;
-pub use varve_core::history::{StateCounts, VersionInfo};
+pub use varve_core::history::{StateCounts, StoredCheck, VersionInfo};
 pub use varve_repository::history::PageChange;
 
 /// A version. If it does not exist, the error says why.
@@ -48,4 +53,25 @@ pub fn pages<'a>(
         false => CapturePairs::that_differ(catalog, base, head)?,
     };
     Ok(pairs.with_hosts(history.host_pairing()))
+}
+
+/// A check. If it does not exist, the error says so.
+pub fn check(history: &HistoryReader, id: &CheckId) -> Result<StoredCheck, RepositoryError> {
+    history.catalog().check(id)?.ok_or_else(|| RepositoryError::NoCheck { text: id.to_string() })
+}
+
+/// Passes on the verdicts of a check, in the order of the requests. They are read from its fact one
+/// at a time; damage is an error at the end.
+pub fn verdicts<E: From<ArchiveError>>(
+    history: &HistoryReader,
+    check: &StoredCheck,
+    mut each: impl FnMut(CheckVerdict) -> Result<(), E>,
+) -> Result<(), E> {
+    let HistoryReader::Archive(archive) = history else { return Ok(()) };
+    let fact = archive.open_object(&check.record).map_err(ArchiveError::from)?;
+    let read = CheckRecord::read_verdicts(fact, |verdict| each(CheckVerdict { check: check.id, verdict }));
+    read.unwrap_or_else(|error| {
+        let (id, source) = (check.record.to_string(), io::Error::from(error));
+        Err(ArchiveError::from(RepositoryError::ReadObject { id, source }).into())
+    })
 }

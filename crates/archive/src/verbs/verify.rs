@@ -119,7 +119,7 @@ pub fn verify_file(
     let unread = |source| VerifyFileError::Read { path: path.to_owned(), source };
     let no_proof = |source| VerifyFileError::NoProof { path: path.to_owned(), source };
     let mut file = File::open(path).map_err(unread)?;
-    let is_json = file.by_ref().bytes().next().transpose().map_err(unread)? == Some(b'{');
+    let is_json = read_limited(file.by_ref().take(1), 1).map_err(unread)? == b"{";
     let bytes = match is_json {
         true => file.rewind().and_then(|()| read_limited(&file, MAX_EVIDENCE_BYTES)).map_err(unread)?,
         false => find_proof(&file).map_err(warc_failure(path))?.ok_or(no_proof(EvidenceError::Absent))?,

@@ -352,7 +352,7 @@ fn damage_is_named_and_the_rest_is_imported() {
     let cut = bytes.len() - 20;
     bytes.truncate(cut);
     let path = file(&root, "cut.warc.gz", &bytes);
-    let imported = import_all(&root, &[path.clone()]).remove(0);
+    let imported = import_all(&root, std::slice::from_ref(&path)).remove(0);
     assert!(imported.findings_total > 0);
     assert!(imported.findings.iter().all(|finding| finding.offset <= cut as u64));
     assert_eq!(body_at(&root, "http://e.org/same", 0), "<p>one</p>");

@@ -2,18 +2,26 @@
 
 use std::io::{self, Write};
 
-use varve_archive::verbs::cat::{CaptureSelector, body, head, look_up, wire};
-use varve_archive::{CaptureChoice, RepositoryError};
+use varve_archive::verbs::cat::{CaptureSelector, body, head, wire};
+use varve_archive::verbs::gone_page::{GonePage, SelectedPage, look_up_page};
+use varve_archive::{Capture, CaptureChoice, CaptureOwner, RepositoryError};
 
 use super::capture_choice::CaptureChoiceArgs;
+use crate::printer::{Printer, visible};
 use crate::verb::{Error, ExitStatus, Session, Verb};
 use crate::version_names::at;
+use crate::version_text::short_version_id;
 
 /// Print a page as it was
 ///
 /// Without `--at`, prints the newest capture, even if it is a failure; `--newest-good` skips
 /// failures. A time selects the newest capture that is not later; a version selects the capture in
-/// that version, and a check the response that decided its verdict on the URL. If `varve purge` removed the page, reports who removed it, when and why.
+/// that version, and a check the response that decided its verdict on the URL.
+///
+/// If the page was gone at that time or in that version, `cat` reports since when, and how to print
+/// it as it was before; the exit code is 1. A response that says so (404 or 410) is printed. If the
+/// page was left out, by a capture or a commit that covered it, nothing is printed. If
+/// `varve purge` removed the page, `cat` reports who removed it, when and why.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -55,7 +63,13 @@ impl Verb for CatArgs {
                 CaptureChoice::NewestGood => CaptureSelector::NewestGood,
             },
         };
-        let capture = look_up(&history, &self.url, &when)?;
+        let SelectedPage { capture, gone } = look_up_page(&history, &self.url, &when)?;
+        let status =
+            if gone.is_some() && self.at.is_some() { ExitStatus::Findings } else { ExitStatus::Done };
+        if let Some(gone) = &gone {
+            self.report_gone(gone, capture.as_ref(), &mut session.printer);
+        }
+        let Some(capture) = capture else { return Ok(status) };
         if capture.truncated {
             session.printer.say("this response is truncated: it is not the whole page");
         }
@@ -68,7 +82,40 @@ impl Verb for CatArgs {
             copy(&mut body(&history, &capture)?, &mut output)?;
         }
         output.flush().map_err(Error::Output)?;
-        Ok(ExitStatus::Done)
+        Ok(status)
+    }
+}
+
+impl CatArgs {
+    /// Reports that the page was gone, and what is printed in its place.
+    fn report_gone(&self, gone: &GonePage, printed: Option<&Capture>, printer: &mut Printer) {
+        let GonePage { since, status, found_by, last } = gone;
+        let (url, since) = (visible(&self.url), since.for_people());
+        let by = found_by
+            .as_ref()
+            .map_or_else(String::new, |version| format!(" (version {})", short_version_id(version)));
+        let how = match status {
+            Some(status) => format!("gone since {since}, status {status}{by}"),
+            None => format!("gone since {since}: it was left out{by}"),
+        };
+        let verb = if self.at.is_some() { "was" } else { "is" };
+        match printed {
+            Some(capture) if last.as_ref() == Some(capture) => {
+                printer.warn(format_args!("`{url}` {verb} {how}; this is the page as it was before"));
+            }
+            Some(_) => printer.warn(format_args!("`{url}` {verb} {how}; this is that response")),
+            None => printer.fail(format_args!("`{url}` {verb} {how}")),
+        }
+        let Some(last) = last.as_ref().filter(|last| printed != Some(*last)) else { return };
+        let at = match last.owner {
+            CaptureOwner::Version(version) => short_version_id(&version),
+            CaptureOwner::Run(_) => last.time.to_string(),
+        };
+        printer.hint(&format!(
+            "`varve cat {} --at {at}` prints it as it was on {}",
+            self.url,
+            last.time.for_people()
+        ));
     }
 }
 

@@ -67,7 +67,6 @@ pub(crate) const VERB_GROUPS: &[VerbGroup] = &[
             verb::<log::LogArgs>("log"),
             verb::<diff::DiffArgs>("diff"),
             verb::<serve::ServeArgs>("serve"),
-            verb::<open::OpenArgs>("open"),
         ],
     },
     VerbGroup {
@@ -93,7 +92,11 @@ pub(crate) const VERB_GROUPS: &[VerbGroup] = &[
     },
     VerbGroup {
         title: "Read pages",
-        verbs: &[verb::<extract::ExtractArgs>("extract"), verb::<feed::FeedArgs>("feed")],
+        verbs: &[
+            verb::<open::OpenArgs>("open"),
+            verb::<extract::ExtractArgs>("extract"),
+            verb::<feed::FeedArgs>("feed"),
+        ],
     },
     VerbGroup {
         title: "Check the live web",

@@ -1,9 +1,12 @@
-//! `varve show`: shows one version, page by page.
+//! `varve show`: shows one version, page by page, or one check, URL by URL.
+
+mod checked_urls;
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use varve_archive::history::{CapturePair, HistoryReader};
+use varve_archive::verbs::cat::check_named;
 use varve_archive::verbs::show::{PageChange, VersionInfo, pages, source, state, version};
 use varve_archive::{CaptureOwner, Coverage, CoverageScope, VersionId};
 
@@ -15,7 +18,7 @@ use crate::version_text::{
     change_letter, change_word, describe_version, missing_parent_note, status_text, version_json,
 };
 
-/// Show a version: what it captured, its state and its changes
+/// Show a version: what it captured, its state and its changes; or a check
 ///
 /// A version is named by HEAD, a tag, its id or the first digits of it, or a time; `~1` after any
 /// of them is its parent.
@@ -28,6 +31,10 @@ use crate::version_text::{
 /// Pages that are the same are only counted, unless `--all` is given, and so are those that the
 /// version did not ask about. `varve diff` shows the changes themselves.
 ///
+/// A check is named by its id, as `varve log --checks` prints it, or the first digits of it. Its URLs
+/// that did not answer as expected are listed, each with the record of the response, which `varve get`
+/// prints; with `--all`, all of its URLs.
+///
 /// In a Crystal project, a version is the state of the project at one revision, named by a time or
 /// by `r` and the number of the revision. A page is shown by its newest revision at that point,
 /// even if that is a failure; `--newest-good` skips failures.
@@ -37,22 +44,26 @@ use crate::version_text::{
 /// (`file`, `sha256`, `offset`); then one object per page: `url`,
 /// `path`, `change` (as in `varve diff`, or unchanged), whether the version `captured` it, the `time`
 /// of the capture shown, `status`, `body`, `length`. The last object is the `summary`: the number of
-/// pages by change, and of those `not_asked`.
+/// pages by change, and of those `not_asked`. Of a check, the first object is the check, as in
+/// `log --checks`; then comes one object per URL, as in `log URL --checks`.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   varve show
   varve show HEAD~1
   varve show 0b8af3c1 --json
+  varve show 5d41402a
   varve show before-the-relaunch --all")]
 pub(super) struct ShowArgs {
-    #[arg(default_value = "HEAD", help = crate::version_names::VERSION_HELP)]
+    /// The version: HEAD, a tag, an id or its first digits, `HEAD~2`, or a time (a day or a second
+    /// counts to its end); or the id of a check
+    #[arg(default_value = "HEAD")]
     version: String,
 
     #[command(flatten)]
     choosing: CaptureChoiceArgs,
 
-    /// List unchanged pages too
+    /// List unchanged pages too; of a check, all URLs
     #[arg(long)]
     all: bool,
 
@@ -64,6 +75,9 @@ pub(super) struct ShowArgs {
 impl Verb for ShowArgs {
     fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let history = self.choosing.open_reader(session)?;
+        if let Some(check) = check_named(&history, &self.version)? {
+            return self.print_check(&history, &check, &mut session.printer);
+        }
         let id = resolve_version(&history, &self.version)?;
         let info = version(&history, &id)?;
         self.print_version(&history, &info, &mut session.printer)?;

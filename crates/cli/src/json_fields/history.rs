@@ -40,33 +40,10 @@ pub(super) const VERB_FIELDS: &[JsonVerb] = &[
                     ),
                 ],
             },
-            JsonObject {
-                when: "With `--checks`, for each check, newest first",
-                fields: &[
-                    ("check", "string", "the id of the check"),
-                    ("time", "string", "when it was made"),
-                    ("message", "string", "the message"),
-                    ("author", "string or null", "the author"),
-                    ("summary", "map", "the number of URLs with each verdict"),
-                    ("record", "string", "the id of its record"),
-                ],
-            },
+            JsonObject { when: "With `--checks`, for each check, newest first", fields: CHECK_FIELDS },
             JsonObject {
                 when: "With `--checks` and a URL, for each verdict, newest first",
-                fields: &[
-                    ("url", "string", "the URL"),
-                    ("time", "string", "when it was checked"),
-                    ("verdict", "string", "`ok`, `changed`, `broken`, `unreachable` or `skipped`"),
-                    ("status", "number or null", "the HTTP status; null without a response"),
-                    ("expected", "string or null", "what was expected"),
-                    ("got", "string or null", "what was answered instead"),
-                    ("warning", "string or null", "a problem that does not make it a failure"),
-                    ("redirects", "array of object", "the redirects that were followed"),
-                    ("redirects[].status", "number", "the HTTP status"),
-                    ("redirects[].location", "string", "where it led"),
-                    ("capture", "string or null", "the record of the response"),
-                    ("check", "string", "the id of the check"),
-                ],
+                fields: VERDICT_FIELDS,
             },
         ],
     },
@@ -280,6 +257,11 @@ pub(super) const VERB_FIELDS: &[JsonVerb] = &[
                     "the number of pages with each `change`, and of those that were `not_asked`",
                 )],
             },
+            JsonObject { when: "Of a check: first, the check", fields: CHECK_FIELDS },
+            JsonObject {
+                when: "Of a check: for each verdict, in the order of the requests",
+                fields: VERDICT_FIELDS,
+            },
         ],
     },
     JsonVerb {
@@ -390,4 +372,28 @@ const SHOWN_VERSION_FIELDS: &[JsonField] = &[
     ("source.sha256", "string", "the SHA-256 of the file in hex"),
     ("source.offset", "number", "the byte offset at which the imported part begins"),
     ("source.wire", "bool", "whether its captures are responses as received"),
+];
+
+/// The fields of a check.
+const CHECK_FIELDS: &[JsonField] = &[
+    ("check", "string", "the id of the check"),
+    ("time", "string", "when it was made"),
+    ("message", "string", "the message"),
+    ("author", "string or null", "the author"),
+    ("summary", "map", "the number of URLs with each verdict"),
+    ("record", "string", "the id of its record"),
+];
+
+/// The fields of a verdict of a stored check.
+const VERDICT_FIELDS: &[JsonField] = &[
+    ("url", "string", "the URL"),
+    ("time", "string", "when it was checked"),
+    ("verdict", "string", "`ok`, `changed`, `broken`, `unreachable` or `skipped`"),
+    ("status", "number or null", "the HTTP status; null without a response"),
+    ("expected", "string or null", "what was expected"),
+    ("got", "string or null", "what was answered instead"),
+    ("warning", "string or null", "a problem that does not make it a failure"),
+    ("redirects", "array of string", "the locations of the redirects that were followed"),
+    ("capture", "string or null", "the record of the response"),
+    ("check", "string", "the id of the check"),
 ];

@@ -129,6 +129,43 @@ fn verdicts_survive_a_rebuild() {
     assert_eq!(scene.checked(&[])[0]["since"], since);
 }
 
+/// The id in the list of checks shows the check with its failures; their records can be read.
+#[test]
+fn a_check_is_shown_with_its_failures_and_their_captures() {
+    let scene = Scene::new();
+    scene.add(&["--static"], "/m51.txt");
+    scene.add(&[], "/about.html");
+    scene.check(&[]);
+    scene.changed.store(true, Ordering::SeqCst);
+    scene.check(&["-m", "after the edit"]);
+    let museum = |words: &[&str]| {
+        let output = scene.run(&[&["-C", "museum"], words].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        stdout(&output)
+    };
+    let listed: serde_json::Value =
+        serde_json::from_str(museum(&["log", "--checks", "--json"]).lines().next().unwrap()).unwrap();
+    let id = listed["check"].as_str().unwrap();
+    let lines: Vec<serde_json::Value> =
+        museum(&["show", id, "--json"]).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((lines.len(), &lines[0]), (3, &listed));
+    let page = scene.web.url("/m51.txt");
+    let changed = lines[1..].iter().find(|line| line["url"] == page.as_str()).unwrap();
+    assert_eq!((&changed["verdict"], &changed["check"]), (&"changed".into(), &id.into()));
+    let record = changed["capture"].as_str().unwrap();
+    assert!(museum(&["get", record]).contains("M51, edited"));
+    let text = museum(&["show", &id[..8]]);
+    let first = text.lines().next().unwrap();
+    assert_eq!(first, id, "{text}");
+    assert!(text.contains("2 URLs: 1 ok, 1 changed\n    after the edit\n"), "{text}");
+    assert!(
+        text.contains(&format!("changed      200  {page}: expected ")) && text.contains(record),
+        "{text}"
+    );
+    assert!(!text.contains("about.html"), "a URL that is ok is only counted: {text}");
+    assert!(museum(&["show", id, "--all"]).contains("ok           200  "));
+}
+
 #[test]
 fn nothing_is_stored_with_no_capture_or_outside_of_an_archive() {
     let scene = Scene::new();

@@ -81,7 +81,7 @@ pub(crate) fn places() -> [Place; 2] {
 }
 
 /// Two versions of a small site.
-fn two_versions(place: &Place) -> [String; 2] {
+pub(crate) fn two_versions(place: &Place) -> [String; 2] {
     place.file("site/index.html", "<h1>Old Title</h1>\n<p>same</p>\n");
     place.file("site/style.css", "p { color: red }\n");
     place.file("site/gone.txt", "soon gone\n");

@@ -14,6 +14,7 @@ mod demo;
 mod doctor;
 mod explain;
 mod extracting;
+mod gone_pages;
 mod help;
 mod history;
 mod history_diffs;

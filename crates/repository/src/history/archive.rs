@@ -240,6 +240,14 @@ impl ArchiveHistoryReader {
         })
     }
 
+    /// Opens an object. Reading it to the end verifies it.
+    pub fn open_object(&self, record: &RecordId) -> Result<Box<dyn Read + Send>, RepositoryError> {
+        self.ask(|store| {
+            let absent = || RepositoryError::Absent { id: record.to_string() };
+            Ok(Box::new(store.object(record)?.ok_or_else(absent)?.read()?) as Box<dyn Read + Send>)
+        })
+    }
+
     /// The version that HEAD names. If the HEAD file is missing, the catalog's value is used: it is
     /// derived from the silos.
     pub fn head(&self) -> Result<Option<VersionId>, RepositoryError> {

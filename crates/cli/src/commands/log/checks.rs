@@ -1,13 +1,15 @@
 //! `varve log --checks`: lists checks, or the verdicts of checks on a URL.
 
-use serde_json::json;
 use varve_archive::history::HistoryReader;
 use varve_archive::verbs::cat::check_named;
-use varve_archive::verbs::log::{ListCursor, StoredCheck, UrlVerdictRow, checks, verdicts};
+use varve_archive::verbs::log::{CheckVerdict, ListCursor, StoredCheck, checks, verdicts};
 use varve_archive::{ArchiveError, CheckId, RepositoryError};
 
 use super::{LogArgs, READ_BATCH_SIZE};
-use crate::printer::{BAD_STYLE, FAINT_STYLE, GOOD_STYLE, STRONG_STYLE, counted, visible};
+use crate::check_text::{
+    check_json, describe_check, short_check_id, verdict_json, verdict_reason, verdict_word,
+};
+use crate::printer::{FAINT_STYLE, STRONG_STYLE, visible};
 use crate::verb::{Error, Session};
 use crate::version_text::status_text;
 
@@ -41,7 +43,7 @@ pub(super) fn list_verdicts(
     session: &mut Session,
 ) -> Result<(), Error> {
     let limit = arguments.limit.unwrap_or(usize::MAX);
-    let is_in_time = |row: &&UrlVerdictRow| {
+    let is_in_time = |row: &&CheckVerdict| {
         let time = row.verdict.time;
         arguments.since.is_none_or(|since| time >= since) && arguments.until.is_none_or(|until| time <= until)
     };
@@ -73,65 +75,27 @@ fn takes(arguments: &LogArgs, check: &StoredCheck) -> bool {
 }
 
 fn print_check(arguments: &LogArgs, check: &StoredCheck, session: &mut Session) -> Result<(), Error> {
-    let StoredCheck { id, time, message, author, record, counts, .. } = check;
     if arguments.json {
-        return session.printer.json(&json!({
-            "check": id, "time": time, "message": message, "author": author, "summary": counts, "record": record,
-        }));
+        return session.printer.json(&check_json(check));
     }
-    let by = author.as_deref().filter(|author| !author.trim().is_empty());
-    let by = by.map(|author| format!(", {}", visible(author))).unwrap_or_default();
-    let named = [
-        (counts.ok, "ok"),
-        (counts.changed, "changed"),
-        (counts.broken, "broken"),
-        (counts.unreachable, "unreachable"),
-        (counts.skipped, "skipped"),
-    ];
-    let named: Vec<String> =
-        named.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
-    session.printer.line(format_args!("{STRONG_STYLE}{id}{STRONG_STYLE:#}"))?;
-    session.printer.line(format_args!(
-        "{}{by}, {}: {}",
-        time.for_people(),
-        counted(counts.total(), "URL"),
-        named.join(", ")
-    ))?;
-    for line in message.lines() {
-        session.printer.line(format_args!("    {}", visible(line)))?;
+    for line in describe_check(check) {
+        session.printer.line(line)?;
     }
     session.printer.line("")
 }
 
-fn print_verdict(arguments: &LogArgs, row: &UrlVerdictRow, session: &mut Session) -> Result<(), Error> {
-    let UrlVerdictRow { verdict, detail } = row;
+fn print_verdict(arguments: &LogArgs, row: &CheckVerdict, session: &mut Session) -> Result<(), Error> {
     if arguments.json {
-        return session.printer.json(&json!({
-            "url": verdict.url,
-            "time": verdict.time,
-            "verdict": verdict.verdict,
-            "status": Some(verdict.status).filter(|status| *status != 0),
-            "expected": detail.expected,
-            "got": detail.got,
-            "warning": detail.warning,
-            "redirects": detail.redirects,
-            "capture": detail.evidence.as_ref().map(|evidence| evidence.record),
-            "check": verdict.check,
-        }));
+        return session.printer.json(&verdict_json(row));
     }
-    let style = if verdict.verdict.is_failure() { BAD_STYLE } else { GOOD_STYLE };
-    let check: String = verdict.check.to_string().chars().take(8).collect();
-    let reason = match (&detail.expected, &detail.got, &detail.warning) {
-        (Some(expected), Some(got), _) => format!("  expected {expected}; got {got}"),
-        (None, Some(got), _) => format!("  {got}"),
-        (_, None, Some(warning)) => format!("  warning: {warning}"),
-        _ => String::new(),
-    };
+    let check = short_check_id(&row.check);
+    let reason = Some(verdict_reason(row)).filter(|reason| !reason.is_empty());
+    let reason = reason.map_or_else(String::new, |reason| format!("  {reason}"));
     session.printer.line(format_args!(
-        "{}  {}  {style}{:<11}{style:#}  {STRONG_STYLE}{check}{STRONG_STYLE:#}{FAINT_STYLE}{}{FAINT_STYLE:#}",
-        verdict.time.for_people(),
-        status_text(verdict.status),
-        verdict.verdict,
+        "{}  {}  {}  {STRONG_STYLE}{check}{STRONG_STYLE:#}{FAINT_STYLE}{}{FAINT_STYLE:#}",
+        row.verdict.time.for_people(),
+        status_text(row.verdict.status.unwrap_or_default()),
+        verdict_word(row),
         visible(&reason),
     ))
 }
