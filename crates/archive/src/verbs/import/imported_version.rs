@@ -1,4 +1,4 @@
-//! Makes a version of what was imported, and gives it its place in history.
+//! Makes the version of an imported file, and gives it its place in history.
 //!
 //! The time of the version is that of its newest capture. It descends from the newest ancestor of
 //! HEAD that is not younger, and becomes HEAD only if that is HEAD itself: an old file does not

@@ -55,7 +55,7 @@ const DEFAULT_CONTENT_TYPE: &str = "application/octet-stream";
 const OWN_TYPE_PREFIX: &str = "application/vnd.varve.";
 
 /// A part of a file that becomes a version.
-pub(super) struct FilePart {
+pub(super) struct ImportPart {
     run: RunId,
     source: VersionSource,
     /// The time of the newest capture; `None` without captures.
@@ -65,7 +65,7 @@ pub(super) struct FilePart {
     pub(super) unresolved: Vec<u64>,
 }
 
-impl FilePart {
+impl ImportPart {
     fn new(file: &SourceFile, offset: u64) -> Self {
         let text = format!("varve import\n{}\n{offset}\n", file.hex_digest());
         let digest = Algorithm::Sha256.digest(text.as_bytes()).sha256().unwrap_or_default();
@@ -100,12 +100,12 @@ struct FileImport<'i, 'a> {
     shared: &'i mut WarcImport<'a>,
     file: &'i SourceFile,
     report: &'i mut FileImported,
-    part: FilePart,
+    part: ImportPart,
     /// Whether the current part is a version already.
     is_known: bool,
     pending: PendingExchange,
     /// The parts that were read.
-    parts: Vec<FilePart>,
+    parts: Vec<ImportPart>,
 }
 
 impl<'a> WarcImport<'a> {
@@ -134,9 +134,9 @@ impl<'a> WarcImport<'a> {
         file: &SourceFile,
         report: &mut FileImported,
         progress: &dyn Fn(u64),
-    ) -> Result<Vec<FilePart>, ArchiveError> {
+    ) -> Result<Vec<ImportPart>, ArchiveError> {
         let mut reader = WarcReader::new(&*file.bytes).map_err(|source| unreadable(file, source))?;
-        let part = FilePart::new(file, 0);
+        let part = ImportPart::new(file, 0);
         let is_known = self.versions.version_of(&part.run).is_some();
         let mut import = FileImport {
             shared: self,
@@ -156,11 +156,11 @@ impl<'a> WarcImport<'a> {
     pub(super) fn late_revisits(
         &mut self,
         file: &SourceFile,
-        part: &mut FilePart,
+        part: &mut ImportPart,
         report: &mut FileImported,
     ) -> Result<(), ArchiveError> {
         let unresolved = std::mem::take(&mut part.unresolved);
-        let placeholder = FilePart::new(file, part.source.offset);
+        let placeholder = ImportPart::new(file, part.source.offset);
         let mut import = FileImport {
             shared: self,
             file,
@@ -178,11 +178,11 @@ impl<'a> WarcImport<'a> {
     }
 
     /// Makes the version of a part.
-    pub(super) fn make_version(&mut self, part: FilePart) -> Result<Option<VersionId>, ArchiveError> {
+    pub(super) fn make_version(&mut self, part: ImportPart) -> Result<Option<VersionId>, ArchiveError> {
         self.store_rows()?;
         let Some(time) = part.newest else { return Ok(None) };
         let (message, author) = (self.message.clone(), self.author.clone());
-        let FilePart { run, source, pages, .. } = part;
+        let ImportPart { run, source, pages, .. } = part;
         self.versions.make(NewImportedVersion { run, source, message, author, time, pages })
     }
 
@@ -246,7 +246,7 @@ impl FileImport<'_, '_> {
         let ready = self.pending.take();
         self.ready(ready)?;
         self.end_part();
-        self.part = FilePart::new(self.file, record.offset());
+        self.part = ImportPart::new(self.file, record.offset());
         self.is_known = self.shared.versions.version_of(&self.part.run).is_some();
         Ok(())
     }
@@ -484,7 +484,7 @@ impl FileImport<'_, '_> {
 
     /// Ends the current part.
     fn end_part(&mut self) {
-        let next = FilePart::new(self.file, self.part.source.offset);
+        let next = ImportPart::new(self.file, self.part.source.offset);
         match self.shared.versions.version_of(&self.part.run) {
             Some(version) => self.report.versions.push(version),
             None => self.parts.push(std::mem::replace(&mut self.part, next)),

@@ -11,7 +11,7 @@ use varve_warc::write::RecordUri;
 
 use super::report::FileImported;
 use super::source_file::SourceFile;
-use super::warc_records::{FilePart, WarcImport};
+use super::warc_records::{ImportPart, WarcImport};
 use crate::error::ArchiveError;
 
 /// What the archive notes about a file that was imported completely.
@@ -43,7 +43,7 @@ pub fn import(
 ) -> Result<Vec<FileResult>, ArchiveError> {
     let mut import = WarcImport::new(history, request.message.clone(), request.author.clone())?;
     let mut results: Vec<FileResult> = Vec::new();
-    let mut parts: Vec<(usize, FilePart)> = Vec::new();
+    let mut parts: Vec<(usize, ImportPart)> = Vec::new();
     for path in &request.files {
         let result = match file(history, &mut import, path, progress) {
             Ok((imported, of_file)) => {
@@ -88,7 +88,7 @@ fn file(
     import: &mut WarcImport<'_>,
     path: &Path,
     progress: &dyn Fn(u64),
-) -> Result<(FileImported, Vec<FilePart>), ArchiveError> {
+) -> Result<(FileImported, Vec<ImportPart>), ArchiveError> {
     let source = SourceFile::open(path, progress)?;
     let mut report = FileImported {
         path: path.to_string_lossy().into_owned(),
