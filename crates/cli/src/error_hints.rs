@@ -116,6 +116,7 @@ fn as_folder_error<'a>(cause: &'a (dyn std::error::Error + 'static)) -> Option<&
 fn page_hint(failure: &PageError) -> Option<&'static str> {
     hint_table! { failure;
         PageError::Refused { .. } => "`--allow-private` allows it; `allow_private` in `varve.toml` allows single hosts permanently",
+        error if error.may_need_browser() => "if its scripts make the text, `--headless` loads it in Chromium",
         PageError::HeadlessDisabled(_) => "`--chromium FILE` names a Chromium that is not in PATH",
         PageError::ReadOnly => "`--at TIME` reads captures that the archive has",
         PageError::Busy(_) => WAIT_HINT,

@@ -409,6 +409,11 @@ pub(crate) fn counted(count: u64, noun: &str) -> String {
     format!("{count} {noun}{ending}")
 }
 
+/// A text quoted for a shell.
+pub(crate) fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
 /// A text marked as a warning.
 pub(crate) fn warning_text(warning: impl Display) -> String {
     format!("{WARNING_STYLE}warning:{WARNING_STYLE:#} {warning}")

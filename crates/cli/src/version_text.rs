@@ -2,12 +2,23 @@
 
 use serde_json::{Value, json};
 use varve_archive::history::HistoryReader;
-use varve_archive::verbs::log::VersionInfo;
+use varve_archive::verbs::log::{VersionInfo, is_of_declaring_page};
 use varve_archive::verbs::show::PageChange;
 use varve_archive::{ArchiveError, Capture, CaptureOwner, RecordId, VersionId};
 
 use crate::error::Error;
 use crate::printer::{BAD_STYLE, FAINT_STYLE, GOOD_STYLE, STRONG_STYLE, WARNING_STYLE, counted, visible};
+
+/// The warning that a new version is not in the search index.
+pub(crate) const UNINDEXED_TEXT: &str =
+    "the search index could not be updated; the next search tries again, and reports why";
+
+/// Says that captures are those of another page than the requested one, if they are.
+pub(crate) fn declaring_page_text(url: &str, captured_url: &str) -> Option<String> {
+    is_of_declaring_page(url, captured_url).then(|| {
+        format!("found as `{}`, which declared this URL as its canonical URL", visible(captured_url))
+    })
+}
 
 /// The first eight digits of a version id, which are enough to name it.
 pub(crate) fn short_version_id(version: &VersionId) -> String {

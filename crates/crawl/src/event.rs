@@ -195,6 +195,9 @@ pub struct RunEnd {
     pub tally: CrawlTally,
     /// The number of captures in the version.
     pub captures: u64,
+    /// Whether the version could not be added to the search index. The next search tries again, and
+    /// reports the error.
+    pub is_unindexed: bool,
     /// The number of URLs that still wait.
     pub queued: u64,
     /// Whether the run was stopped or left URLs for later, so that it can be resumed.

@@ -15,7 +15,12 @@ pub(crate) fn existing_version(
     version: VersionId,
 ) -> Result<RunVersion, CrawlError> {
     let info = history.catalog().version(&version)?.ok_or(CrawlError::NoRun)?;
-    Ok(RunVersion { version: Some(version), parent: info.version.parent, captures: info.captures })
+    Ok(RunVersion {
+        version: Some(version),
+        parent: info.version.parent,
+        captures: info.captures,
+        is_unindexed: false,
+    })
 }
 
 /// A version to be made of a run.
@@ -43,18 +48,22 @@ pub struct RunVersion {
     pub parent: Option<VersionId>,
     /// The number of its captures.
     pub captures: u64,
+    /// Whether it could not be added to the search index. The next search tries again, and reports
+    /// the error.
+    pub is_unindexed: bool,
 }
 
 impl RunVersion {
     /// The end of the run that became this version.
     pub(crate) fn run_end(self, run: RunId, tally: CrawlTally, queued: u64) -> RunEnd {
-        let Self { version, parent, captures } = self;
+        let Self { version, parent, captures, is_unindexed } = self;
         RunEnd {
             run,
             version,
             parent,
             tally,
             captures,
+            is_unindexed,
             queued,
             stopped: false,
             hosts_left: false,
@@ -87,8 +96,8 @@ pub fn version_of_run(history: &ArchiveHistoryWriter, new: NewRunVersion) -> Res
     };
     let version = write_version(&history.into(), &manifest)?;
     history.move_head(parent, version)?;
-    index_new_versions(history);
-    Ok(RunVersion { version: Some(version), parent, captures })
+    let is_unindexed = index_new_versions(history).is_err();
+    Ok(RunVersion { version: Some(version), parent, captures, is_unindexed })
 }
 
 fn seal(history: &ArchiveHistoryWriter, run: RunId) -> Result<RunSummary, CrawlError> {

@@ -561,3 +561,34 @@ async fn plain_http_is_requested_by_name() {
     drop(browser);
     scene.assert_nothing_left().await;
 }
+
+#[tokio::test]
+async fn given_headers_replace_those_of_the_browser_by_url() {
+    let Some(scene) = BrowserScene::new() else { return };
+    let heads = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&heads);
+    let (address, _) = serve("127.0.0.1:0", move |path, head| {
+        log.lock().unwrap().push(head.to_ascii_lowercase());
+        match path {
+            "/" => ok("text/html", "<link rel=icon href='data:,'><script src=/script.js></script><p>page"),
+            _ => ok("text/javascript", ""),
+        }
+    });
+    let given = |url: &str| {
+        let all = [("User-Agent", "reader/1"), ("Accept-Language", "rm"), ("X-Special", "yes")];
+        let all = all.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+        if url.ends_with("/script.js") { Vec::new() } else { all }
+    };
+    let browser = scene.browser().with_headers(Arc::new(given));
+    browser.fetch(FetchRequest::get(format!("http://{address}/"))).await.unwrap();
+    let heads = heads.lock().unwrap().clone();
+    let [page, script] = heads.as_slice() else { panic!("{heads:?}") };
+    for line in ["\r\nuser-agent: reader/1\r\n", "\r\naccept-language: rm\r\n", "\r\nx-special: yes\r\n"] {
+        assert!(page.contains(line) && !script.contains(line), "{heads:?}");
+    }
+    for name in ["\r\nuser-agent:", "\r\naccept-language:"] {
+        assert!(page.matches(name).count() == 1, "{page}");
+    }
+    drop(browser);
+    scene.assert_nothing_left().await;
+}

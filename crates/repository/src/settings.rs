@@ -70,7 +70,7 @@ pub struct ArchiveSettings {
     /// How long an extraction of a page is an answer, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extract_ttl: Option<u64>,
-    /// How the pages of single domains are fetched.
+    /// How the pages of single domains are fetched, by their names in lower case.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty", rename = "domain")]
     pub domains: BTreeMap<String, DomainSettings>,
     /// The implementation of the catalog. The factory of backends knows the values.
@@ -207,7 +207,9 @@ impl ArchiveSettings {
             Some(found) => return Err(SettingsError::Format { found }),
             None => return Err(SettingsError::NoFormat),
         }
-        let settings: Self = toml::from_str(text).map_err(wrong)?;
+        let mut settings: Self = toml::from_str(text).map_err(wrong)?;
+        let domains = std::mem::take(&mut settings.domains).into_iter();
+        settings.domains = domains.map(|(name, of)| (name.to_ascii_lowercase(), of)).collect();
         settings.check()?;
         Ok(settings)
     }

@@ -1,4 +1,5 @@
 //! Timestamps of a local authority made with `openssl ts`, with keys of every kind.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should say so and stop")]
 
 use std::path::Path;
 use std::process::Command;

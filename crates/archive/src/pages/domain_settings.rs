@@ -116,12 +116,14 @@ pub(super) fn settings_of_url<E>(
     find: impl Fn(&str) -> Result<Option<DomainSettings>, E>,
 ) -> Result<DomainSettings, E> {
     let Some(url) = RequestUrl::parse(url) else { return Ok(DomainSettings::default()) };
-    let mut domain = url.page().host();
-    while domain.contains('.') {
-        if let Some(settings) = find(domain)? {
+    // A host may have one label, as on an internal network. The domain above all others has no
+    // settings.
+    let mut domain = Some(url.page().host());
+    while let Some(name) = domain {
+        if let Some(settings) = find(name)? {
             return Ok(settings);
         }
-        domain = domain.split_once('.').map_or("", |(_, parent)| parent);
+        domain = name.split_once('.').map(|(_, parent)| parent).filter(|parent| parent.contains('.'));
     }
     Ok(DomainSettings::default())
 }
@@ -205,11 +207,17 @@ mod tests {
     #[test]
     fn the_most_specific_domain_decides() {
         let agent = |text: &str| DomainSettings { user_agent: Some(text.to_owned()), ..Default::default() };
-        let all = BTreeMap::from([("example.com", agent("wide")), ("a.example.com", agent("narrow"))]);
+        let all = BTreeMap::from([
+            ("example.com", agent("wide")),
+            ("a.example.com", agent("narrow")),
+            ("intranet", agent("internal")),
+            ("com", agent("never")),
+        ]);
         let of = |url: &str| settings_of_url(url, |domain| Ok::<_, ()>(all.get(domain).cloned())).unwrap();
         assert_eq!(of("https://b.example.com/x"), agent("wide"));
         assert_eq!(of("https://www.a.example.com/x"), agent("narrow"));
         assert_eq!(of("https://notexample.com/"), DomainSettings::default());
+        assert_eq!(of("http://intranet:8080/x"), agent("internal"));
     }
 
     #[test]

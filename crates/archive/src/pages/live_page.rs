@@ -84,7 +84,7 @@ impl LiveFetcher {
         let wants_browser = settings.fetch_client == Some(FetchMethod::ChromiumHeadless);
         match method {
             FetchMethod::ChromiumHeadless => self.in_browser(url, &settings).await,
-            _ if wants_browser && self.browser.is_some() => self.in_browser(url, &settings).await,
+            _ if wants_browser => self.in_browser(url, &settings).await,
             _ => self.directly(url).await,
         }
     }
@@ -129,9 +129,11 @@ impl LiveFetcher {
             max_redirects: MAX_REDIRECTS,
             ..BrowserOptions::new(executable, folder.clone())
         };
-        let browser = Browser::new(client, options);
-        let request = with_settings(FetchRequest::get(url), settings);
-        let Fetched { exchanges, renderings, .. } = self.request(&browser, request).await?;
+        let settings_of = Arc::clone(&self.settings_of);
+        // A page loads resources of other domains, each with the headers of its own.
+        let headers = move |url: &str| settings_of(url).map(|of| headers_of(&of)).unwrap_or_default();
+        let browser = Browser::new(client, options).with_headers(Arc::new(headers));
+        let Fetched { exchanges, renderings, .. } = self.request(&browser, FetchRequest::get(url)).await?;
         if exchanges.is_empty() {
             return Err(self.failure(url, FetchError::nothing(url)));
         }
@@ -174,14 +176,16 @@ fn client_of(
 }
 
 /// The request with the headers that the settings of its domain have.
-fn with_settings(mut request: FetchRequest, settings: &DomainSettings) -> FetchRequest {
-    if let Some(user_agent) = settings.user_agent.as_deref() {
-        request = request.header("User-Agent", user_agent_of(user_agent));
-    }
-    for (name, value) in &settings.headers {
-        request = request.header(name, value);
-    }
-    request
+fn with_settings(request: FetchRequest, settings: &DomainSettings) -> FetchRequest {
+    FetchRequest { headers: headers_of(settings), ..request }
+}
+
+/// The headers that the settings of a domain have.
+fn headers_of(settings: &DomainSettings) -> Vec<(String, String)> {
+    let user_agent = settings.user_agent.as_deref();
+    let user_agent = user_agent.map(|text| ("User-Agent".to_owned(), user_agent_of(text).to_owned()));
+    let others = settings.headers.iter().map(|(name, value)| (name.clone(), value.clone()));
+    user_agent.into_iter().chain(others).collect()
 }
 
 /// The `User-Agent` that a setting stands for: browsers have short names.

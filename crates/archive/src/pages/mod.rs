@@ -6,6 +6,7 @@
 //!
 //! | file | owns |
 //! | --- | --- |
+//! | `batch` | several URLs: what saved extractions answer, and what is fetched |
 //! | `page_error`, `service_options`, `url_request` | values: why a page has no extraction, the options of a service, and the URL of a request |
 //! | `live_page`, `host_turns` | a page of the live web: redirects, settings of domains, one request at a time per host |
 //! | `save_page` | stores exchanges, their version, the extraction |
@@ -17,6 +18,7 @@
 //! The network is used without the lock of the archive. The lock is taken to save, and released at
 //! once, so that other processes can write while a server waits for a page.
 
+mod batch;
 mod domain_settings;
 mod host_turns;
 mod live_page;

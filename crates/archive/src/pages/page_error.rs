@@ -1,12 +1,14 @@
 //! Why a page has no extraction: a closed list, so that an HTTP API can answer each with its status.
 
 use varve_core::Moment;
+use varve_core::history::FetchMethod;
 use varve_core::secret::ShownUrl;
 use varve_extract::{ExtractError, ExtractedPage};
 use varve_fetch::FetchError;
 use varve_repository::RepositoryError;
 
 use super::DomainSettingsError;
+use super::url_request::UrlRequest;
 use crate::error::ArchiveError;
 
 /// Why there is no extraction of a page.
@@ -74,6 +76,12 @@ pub enum PageError {
         /// What could be read, with `error`.
         page: Box<ExtractedPage>,
     },
+    /// Another URL of the batch leads to the same page, which could not be read.
+    #[error("{}", page.error.as_deref().unwrap_or("the page could not be read"))]
+    Repeated {
+        /// The page object of the first error.
+        page: Box<ExtractedPage>,
+    },
     /// The response is no feed.
     #[error("`{}` is not a feed", ShownUrl(url))]
     Feed {
@@ -93,8 +101,9 @@ pub enum PageError {
         /// The requested time.
         at: Option<Moment>,
     },
-    /// No browser is configured.
-    #[error("there is no browser for `{}`", ShownUrl(_0))]
+    /// The page is to be loaded in a browser, as the request or the settings of its domain say, and
+    /// none is configured.
+    #[error("`{}` is to be loaded in a browser, and there is none", ShownUrl(_0))]
     HeadlessDisabled(String),
     /// A batch has no URL, or too many.
     #[error("{}", if *_0 == 0 { "No URLs provided".to_owned() } else { format!("{_0} URLs are more than {}", super::MAX_BATCH_URLS) })]
@@ -119,9 +128,17 @@ impl PageError {
         match self {
             Self::TargetStatus { page, .. }
             | Self::ContentType { page, .. }
-            | Self::Extraction { page, .. } => Some(page),
+            | Self::Extraction { page, .. }
+            | Self::Repeated { page } => Some(page),
             _ => None,
         }
+    }
+
+    /// Whether the page may have text once its scripts have run: it was read without a browser, and
+    /// has none.
+    pub fn may_need_browser(&self) -> bool {
+        let Self::Extraction { source: ExtractError::NoText, page } = self else { return false };
+        page.fetch_method == FetchMethod::Direct
     }
 
     pub(super) fn page_mut(&mut self) -> Option<&mut ExtractedPage> {
@@ -135,14 +152,18 @@ impl PageError {
 
     /// The page object for this error in a list, which has an answer for every URL. `original_url` is
     /// empty if it is not known.
-    pub fn into_page(mut self, original_url: &str) -> ExtractedPage {
-        let partial = self.page_mut().map(std::mem::take);
-        let page = partial.unwrap_or_else(|| {
-            let error = Some(message(&self));
-            ExtractedPage { error, ..ExtractedPage::default() }
-        });
+    pub fn into_page(self, original_url: &str) -> ExtractedPage {
+        let page = self.to_page();
         let given = Some(original_url.to_owned()).filter(|url| !url.is_empty());
-        ExtractedPage { original_url: given.or(page.original_url), ..page }
+        let cleaned = || UrlRequest::parse(original_url).ok().map(|request| request.cleaned.url);
+        let requested_url = page.requested_url.or_else(cleaned);
+        ExtractedPage { original_url: given.or(page.original_url), requested_url, ..page }
+    }
+
+    /// What was read of the page in spite of the error, with `error`.
+    pub(super) fn to_page(&self) -> ExtractedPage {
+        let only_error = || ExtractedPage { error: Some(message(self)), ..ExtractedPage::default() };
+        self.page().cloned().unwrap_or_else(only_error)
     }
 }
 

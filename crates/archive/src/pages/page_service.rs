@@ -18,13 +18,14 @@ use varve_file::TemporaryFolder;
 use varve_repository::RepositoryError;
 use varve_repository::history::{ArchiveHistoryReader, HistoryReader};
 
+use super::batch::Batch;
 use super::domain_settings::{check_settings, checked_domain, settings_of_url};
 use super::host_turns::HostTurns;
 use super::live_page::{LiveFetcher, LivePage, SettingsOf};
 use super::read_page::{self, ReadPage};
-use super::save_page::{PageSaver, PageToSave, save_pages};
+use super::save_page::{PageSaver, PageToSave, expiry, save_pages};
 use super::url_request::UrlRequest;
-use super::{DomainQuery, MAX_BATCH_URLS, PageChanges, PageError, PageServiceOptions, past_pages};
+use super::{DomainQuery, PageChanges, PageError, PageServiceOptions, past_pages};
 use crate::error::ArchiveError;
 use crate::verbs::cat::CaptureSelector;
 
@@ -34,7 +35,7 @@ const DOMAINS_PER_QUERY: usize = 1_000;
 const MAX_CONCURRENT_PAGES: usize = 16;
 
 /// The answer for one of several pages.
-type PageResult = Result<ExtractedPage, PageError>;
+pub(super) type PageResult = Result<ExtractedPage, PageError>;
 
 /// Reads pages of the live web and of an archive. Several threads may use it at once; each call
 /// blocks until it has its answer, and must not be made on a thread that runs asynchronous tasks.
@@ -74,63 +75,42 @@ impl PageService {
     ///
     /// `original_url` of the answer is `url`.
     pub fn fetch(&self, url: &str, method: FetchMethod) -> Result<ExtractedPage, PageError> {
+        if let Some(page) = self.saved(url, method)? {
+            return Ok(page);
+        }
         let request = UrlRequest::parse(url)?;
-        let page = match self.saved(&request, method)? {
-            Some(page) => page,
-            None => {
-                let mut answers = self.fetch_all(std::slice::from_ref(&request), method)?;
-                answers.pop().expect("each request has an answer")?
-            }
-        };
-        self.with_wanted_content(page)
+        let mut answers = self.fetch_all(std::slice::from_ref(&request), method)?;
+        self.presented(answers.pop().expect("each request has an answer")?)
+    }
+
+    /// The saved extraction of a page, if it is a valid answer to a request for `url`. Nothing is
+    /// fetched.
+    pub fn saved(&self, url: &str, method: FetchMethod) -> Result<Option<ExtractedPage>, PageError> {
+        let saved = self.find_valid(&UrlRequest::parse(url)?, method)?;
+        saved.map(|page| self.presented(page)).transpose()
+    }
+
+    /// The answers of a batch that need no fetch: saved extractions, and errors of URLs that are
+    /// none. `None` if a page has to be fetched.
+    pub fn saved_batch(&self, urls: &[String]) -> Result<Option<Vec<PageResult>>, PageError> {
+        let lookup = Batch::look_up(self, urls)?;
+        Ok(lookup.missing.is_empty().then(|| lookup.answers_of(self, Vec::new())))
     }
 
     /// The extractions of several pages, in the order of `urls`. Pages that must be fetched are
     /// fetched together, and make one version.
     pub fn batch(&self, urls: &[String]) -> Result<Vec<PageResult>, PageError> {
-        if urls.is_empty() || urls.len() > MAX_BATCH_URLS {
-            return Err(PageError::BatchSize(urls.len()));
-        }
-        let mut answers: Vec<Option<PageResult>> = Vec::with_capacity(urls.len());
-        let mut missing: Vec<UrlRequest> = Vec::new();
-        let mut waiting: Vec<(usize, usize)> = Vec::new();
-        for (place, url) in urls.iter().enumerate() {
-            answers.push(match UrlRequest::parse(url) {
-                Err(error) => Some(Err(error)),
-                Ok(request) => match self.saved(&request, FetchMethod::Direct)? {
-                    Some(page) => Some(Ok(page)),
-                    None => {
-                        let known = missing.iter().position(|other| other.sent == request.sent);
-                        waiting.push((place, known.unwrap_or(missing.len())));
-                        if known.is_none() {
-                            missing.push(request);
-                        }
-                        None
-                    }
-                },
-            });
-        }
-        if !missing.is_empty() {
-            let mut fetched: Vec<Option<PageResult>> =
-                self.fetch_all(&missing, FetchMethod::Direct)?.into_iter().map(Some).collect();
-            for (place, number) in waiting {
-                answers[place] = match fetched[number].take() {
-                    Some(answer) => {
-                        fetched[number] = answer.as_ref().ok().cloned().map(Ok);
-                        Some(answer.map(|page| with_original(page, &urls[place])))
-                    }
-                    // An error cannot be repeated: the same URL is requested again.
-                    None => Some(self.fetch(&urls[place], FetchMethod::Direct)),
-                };
-            }
-        }
-        let answers = answers.into_iter().map(|answer| answer.expect("each URL has an answer"));
-        Ok(answers.map(|answer| answer.and_then(|page| self.with_wanted_content(page))).collect())
+        let lookup = Batch::look_up(self, urls)?;
+        let fetched = match lookup.missing.is_empty() {
+            true => Vec::new(),
+            false => self.fetch_all(&lookup.missing, FetchMethod::Direct)?,
+        };
+        Ok(lookup.answers_of(self, fetched))
     }
 
-    /// The extractions of the pages that the items of a feed link to, in the order of the feed. The
-    /// feed itself is captured as well.
-    pub fn feed(&self, url: &str) -> Result<Vec<PageResult>, PageError> {
+    /// The extractions of the pages that the items of a feed link to, each with its link, in the
+    /// order of the feed. The feed itself is captured as well.
+    pub fn feed(&self, url: &str) -> Result<Vec<(String, PageResult)>, PageError> {
         let request = UrlRequest::parse(url)?;
         self.saver.require_writable()?;
         let mut live = self.fetch_live(std::slice::from_ref(&request), FetchMethod::Direct)?;
@@ -138,7 +118,8 @@ impl PageService {
         let page = PageToSave { request: &request, live: &live, read: None, ttl: Duration::ZERO };
         self.save(std::slice::from_ref(&page))?;
         let links = read_page::feed_links(&live)?;
-        if links.is_empty() { Ok(Vec::new()) } else { self.batch(&links) }
+        let pages = if links.is_empty() { Vec::new() } else { self.batch(&links)? };
+        Ok(links.into_iter().zip(pages).collect())
     }
 
     /// What a page said at an instant, from its newest capture until then. Nothing is fetched or saved.
@@ -228,15 +209,24 @@ impl PageService {
         HistoryReader::from(&self.history)
     }
 
-    /// The saved extraction of a request, if it is an answer.
-    fn saved(&self, request: &UrlRequest, method: FetchMethod) -> Result<Option<ExtractedPage>, PageError> {
-        let saved = self.find_saved(&request.cleaned)?;
-        let is_valid = |saved: &StoredExtraction| {
-            let is_fresh = self.saver.now().is_none_or(|now| now <= saved.expires);
-            let has_method = method != FetchMethod::ChromiumHeadless || saved.fetch_method == method;
-            is_fresh && has_method
-        };
-        saved.filter(is_valid).map(|saved| page_of(saved, &request.original)).transpose()
+    /// The saved extraction of a request, if it is an answer: of any age where nothing can be
+    /// fetched, else only while both the time to live that it was saved with and the one in force
+    /// last.
+    pub(super) fn find_valid(
+        &self,
+        request: &UrlRequest,
+        method: FetchMethod,
+    ) -> Result<Option<ExtractedPage>, PageError> {
+        let Some(saved) = self.find_saved(&request.cleaned)? else { return Ok(None) };
+        if method == FetchMethod::ChromiumHeadless && saved.fetch_method != method {
+            return Ok(None);
+        }
+        if let Some(now) = self.saver.now()
+            && now > saved.expires.min(expiry(saved.fetch_time, self.ttl_of(&request.sent)?))
+        {
+            return Ok(None);
+        }
+        page_of(saved, &request.original).map(Some)
     }
 
     /// The saved extraction that a URL leads to. No page of another host is saved under it: see
@@ -285,10 +275,14 @@ impl PageService {
         ExtractOptions { text: true, html: false, markdown: false, ..self.options.extract }
     }
 
-    /// The page with the content that the options ask for. Only the text is saved; other forms are read
-    /// from the newest capture of the page.
-    fn with_wanted_content(&self, mut page: ExtractedPage) -> Result<ExtractedPage, PageError> {
+    /// The page as it is answered: with the content that the options ask for, and the site name that
+    /// the settings of its domain have. Only the text is saved; other forms are read from the newest
+    /// capture of the page.
+    pub(super) fn presented(&self, mut page: ExtractedPage) -> Result<ExtractedPage, PageError> {
         let wanted = &self.options.extract;
+        let url = page.requested_url.as_deref().unwrap_or(&page.url);
+        let site = settings_of_url(url, |domain| find_settings(&self.history, domain))?.sitename;
+        page.sitename = site.or(page.sitename);
         if wanted.html || wanted.markdown {
             let url = page.requested_url.clone().unwrap_or_else(|| page.url.clone());
             let read = past_pages::selected(&self.reader(), &url, &CaptureSelector::Newest, wanted)?;
@@ -300,7 +294,11 @@ impl PageService {
 
     fn save(&self, pages: &[PageToSave<'_>]) -> Result<(), PageError> {
         let (description, author) = (self.run_description(), self.options.author.as_deref());
-        self.saver.with_writer(|history| save_pages(history, pages, &description, author))
+        let saved = self.saver.with_writer(|history| save_pages(history, pages, &description, author))?;
+        if let Some(warn) = self.options.warn_of_index.as_ref().filter(|_| saved.is_unindexed) {
+            warn();
+        }
+        Ok(())
     }
 
     /// Fetches pages, several at a time, and at most one of a host.
@@ -405,7 +403,7 @@ pub(super) fn with_request(page: ExtractedPage, request: &UrlRequest) -> Extract
     with_original(ExtractedPage { requested_url, ..page }, &request.original)
 }
 
-fn with_original(page: ExtractedPage, original: &str) -> ExtractedPage {
+pub(super) fn with_original(page: ExtractedPage, original: &str) -> ExtractedPage {
     ExtractedPage { original_url: Some(original.to_owned()), ..page }
 }
 

@@ -167,8 +167,10 @@ fn read(response: PageResponse, options: &ExtractOptions) -> Result<ReadPage, Pa
     };
     if status >= 400 {
         let error = Some(status_message(&body, content_type.as_deref(), status));
-        let page = Box::new(ExtractedPage { error, ..page });
-        return Err(PageError::TargetStatus { status, page });
+        // The text of an error page is not the text of the page.
+        let (content_text, content_html, content_markdown) = (None, None, None);
+        let page = ExtractedPage { error, content_text, content_html, content_markdown, ..page };
+        return Err(PageError::TargetStatus { status, page: Box::new(page) });
     }
     match failure {
         None => Ok(ReadPage { page, final_url: url }),

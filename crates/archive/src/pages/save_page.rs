@@ -14,7 +14,7 @@ use varve_core::history::{Coverage, CoverageScope};
 use varve_core::writer_lock::LockError;
 use varve_core::{Moment, RecordId, RunId};
 use varve_crawl::wire_exchange::{RunRecord, new_renderings, record_non_capture, store_rendered};
-use varve_crawl::{NewRunVersion, RunDescription, version_of_run};
+use varve_crawl::{NewRunVersion, RunDescription, RunVersion, version_of_run};
 use varve_extract::ExtractedPage;
 use varve_repository::history::ArchiveHistoryWriter;
 use varve_repository::rows::{row_of_receipt, rows_of_fact};
@@ -90,13 +90,13 @@ impl PageSaver {
     }
 }
 
-/// Saves pages as one version, with their extractions.
+/// Saves pages as one version, with their extractions. Returns the version.
 pub(super) fn save_pages(
     history: &ArchiveHistoryWriter,
     pages: &[PageToSave<'_>],
     description: &RunDescription,
     author: Option<&str>,
-) -> Result<(), PageError> {
+) -> Result<RunVersion, PageError> {
     let run = RunId::new(Uuid::now_v7());
     let responses = store_exchanges(history, run, pages, description)?;
     let new = NewRunVersion {
@@ -107,10 +107,13 @@ pub(super) fn save_pages(
         coverage: Some(Coverage { scope: CoverageScope::Pages, complete: true, unchanged: 0, below: None }),
         changes: StateChanges::default(),
     };
-    version_of_run(history, new).map_err(ArchiveError::from)?;
+    let version = version_of_run(history, new).map_err(ArchiveError::from)?;
     let saved = pages.iter().zip(responses);
     let facts: Vec<(String, Fact)> = saved.filter_map(|(page, response)| fact_of(page, response)).collect();
-    if facts.is_empty() { Ok(()) } else { append_facts(history, &facts) }
+    if !facts.is_empty() {
+        append_facts(history, &facts)?;
+    }
+    Ok(version)
 }
 
 fn message_of(pages: &[PageToSave<'_>]) -> String {
@@ -189,7 +192,6 @@ impl StoredRun<'_> {
 fn fact_of(page: &PageToSave<'_>, response: RecordId) -> Option<(String, Fact)> {
     let read = page.read?;
     let fetch_time = read.page.fetch_time?;
-    let ttl = i64::try_from(page.ttl.as_secs()).unwrap_or(i64::MAX);
     let mut rest = read.page.clone();
     let content_text = rest.content_text.take();
     let fetch_method = std::mem::take(&mut rest.fetch_method);
@@ -203,12 +205,18 @@ fn fact_of(page: &PageToSave<'_>, response: RecordId) -> Option<(String, Fact)> 
         requested_url: page.request.cleaned.url.clone(),
         fetch_time,
         fetch_method,
-        expires: Moment::from_seconds(fetch_time.seconds().saturating_add(ttl)),
+        expires: expiry(fetch_time, page.ttl),
         response,
         metadata: serde_json::to_value(rest).expect("a page can be written as JSON"),
         content_text,
     };
     Some((response.to_string(), Fact::Extraction(Box::new(record))))
+}
+
+/// The last second in which an extraction is an answer.
+pub(super) fn expiry(fetch_time: Moment, ttl: Duration) -> Moment {
+    let ttl = i64::try_from(ttl.as_secs()).unwrap_or(i64::MAX);
+    Moment::from_seconds(fetch_time.seconds().saturating_add(ttl))
 }
 
 /// Appends facts, and stores their rows in one transaction, which makes the facts durable first.

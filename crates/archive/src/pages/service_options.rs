@@ -48,6 +48,8 @@ pub struct PageServiceOptions {
     pub lock_wait: Duration,
     /// The author of the versions that requests make.
     pub author: Option<String>,
+    /// Called after a version that could not be added to the search index.
+    pub warn_of_index: Option<Arc<dyn Fn() + Send + Sync>>,
 }
 
 impl PageServiceOptions {
@@ -64,6 +66,7 @@ impl PageServiceOptions {
             writer,
             lock_wait: DEFAULT_LOCK_WAIT,
             author: None,
+            warn_of_index: None,
         }
     }
 

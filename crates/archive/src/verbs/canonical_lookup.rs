@@ -54,6 +54,15 @@ pub(crate) fn declaring_url(history: &HistoryReader, url: &str) -> Result<Option
     Ok(None)
 }
 
+/// Whether the URL of a capture that was found for `url` is that of another page, which declared `url`
+/// as its canonical URL.
+pub fn is_of_declaring_page(url: &str, captured_url: &str) -> bool {
+    let identity = page_identity(captured_url);
+    !spellings(url).iter().any(|spelling| {
+        spelling == captured_url || (identity.is_some() && page_identity(spelling) == identity)
+    })
+}
+
 /// Whether the captures of a page may be shown for a URL that it declared.
 fn may_stand_for(index: &dyn SearchIndexRead, page: &str, target: &str) -> Result<bool, ArchiveError> {
     let site = site_of(target);
@@ -76,6 +85,13 @@ pub(crate) fn site_of(url: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_spelling_of_a_url_is_the_same_page() {
+        assert!(!is_of_declaring_page("HTTP://Example.com/?b=2&a=1#x", "http://example.com/?a=1&b=2"));
+        assert!(!is_of_declaring_page("example.com/a", "http://example.com/a"));
+        assert!(is_of_declaring_page("http://example.com/", "http://example.com/mobile"));
+    }
 
     #[test]
     fn a_site_has_no_www() {

@@ -12,6 +12,7 @@ use super::cat::CaptureSelector;
 use crate::error::ArchiveError;
 use varve_repository::history::{HistoryReader, detail_of};
 
+pub use super::canonical_lookup::is_of_declaring_page;
 pub use varve_catalog::Removal;
 pub use varve_core::history::{
     CaptureFilter, ListCursor, StoredCheck, TimeOrder, VersionFilter, VersionInfo,

@@ -199,7 +199,7 @@ fn ask(reader: &HistoryReader, index: &OpenedIndex, text: &str, scope: SearchSco
 
 fn stored_index(reader: &HistoryReader) -> OpenedIndex {
     let index = open_search_index(reader, Some("a test")).expect("opened");
-    assert!(matches!(index, OpenedIndex::Stored { missing: 0, .. }));
+    assert!(matches!(index, OpenedIndex::Stored { gap: None, .. }));
     index
 }
 

@@ -1,10 +1,12 @@
 //! What is saved, for how long it answers, and what stays in the archive.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use varve_archive::Moment;
 use varve_archive::pages::{DomainQuery, DomainSettings, FetchMethod, PageError};
-use varve_testkit::web::{Answer, Site};
+use varve_testkit::web::{Answer, Site, Web};
 
 use super::scene::{Scene, TTL, article};
 
@@ -109,7 +111,7 @@ fn the_items_of_a_feed_are_read_and_the_feed_is_kept() {
         .page("/b", article("", "B"));
     let scene = Scene::new(site);
     let pages = scene.service().feed(&scene.web.url("/feed")).unwrap();
-    let titles: Vec<String> = pages.into_iter().map(|page| page.unwrap().title.unwrap()).collect();
+    let titles: Vec<String> = pages.into_iter().map(|(_, page)| page.unwrap().title.unwrap()).collect();
     assert_eq!(titles, ["B", "A"]);
     assert_eq!(scene.logged(&scene.web.url("/feed")).len(), 1);
     let other = scene.service().feed(&scene.web.url("/a")).unwrap_err();
@@ -155,12 +157,122 @@ fn settings_of_a_domain_are_applied_to_its_requests() {
         article("", &format!("{} {}", header("User-Agent"), header("X-Special")))
     };
     let scene = Scene::new(Site::new().computed("/a", agent));
-    let path = scene.root().join("varve.toml");
-    let text = std::fs::read_to_string(&path).unwrap();
-    let more =
-        "[domain.\"127.0.0.1\"]\nuser_agent = \"reader/1\"\nttl = 10\nheaders = { X-Special = \"yes\" }\n";
-    std::fs::write(&path, format!("{text}\n{more}")).unwrap();
+    scene.configure(
+        "[domain.\"127.0.0.1\"]\nuser_agent = \"reader/1\"\nttl = 10\nheaders = { X-Special = \"yes\" }\n",
+    );
     assert_eq!(scene.title("/a"), ("reader/1 yes".to_owned(), 1));
     scene.advance(Duration::from_secs(11));
     assert_eq!(scene.title("/a").1, 2, "the time of the domain is over");
+}
+
+#[test]
+fn a_shorter_time_to_live_holds_for_what_was_saved_before() {
+    let changing = |request: &varve_testkit::web::Request| article("", &format!("Title {}", request.times));
+    let scene = Scene::new(Site::new().computed("/a", changing).page("/b", article("", "B")));
+    scene.configure("[domain.\"127.0.0.1\"]\nttl = 3600\n");
+    assert_eq!(scene.title("/a").1, 1);
+    scene.fetch("/b").unwrap();
+    scene.configure("[domain.\"127.0.0.1\"]\nttl = 10\n");
+    scene.advance(Duration::from_secs(10));
+    assert_eq!(scene.title("/a").1, 1);
+    scene.advance(Duration::from_secs(1));
+    assert_eq!(scene.title("/a"), ("Title 2".to_owned(), 2));
+    // A longer one does not make an extraction valid again.
+    scene.configure("[domain.\"127.0.0.1\"]\nttl = 3600\n");
+    scene.advance(Duration::from_secs(11));
+    assert_eq!(scene.title("/a").1, 3, "it was saved for ten seconds");
+    assert_eq!(scene.title("/b").1, 1, "it was saved for an hour");
+}
+
+#[test]
+fn settings_name_the_site_and_apply_to_hosts_of_one_label() {
+    let web = Web::serve(Site::new().page("/a", article("", "A")));
+    let url = web.url("/a").replace("127.0.0.1", "localhost");
+    let scene = Scene::over(web);
+    scene.fetch("/a").unwrap();
+    scene.configure("[domain.\"LocalHost\"]\nsitename = \"The intranet\"\n");
+    let service = scene.service();
+    let page = service.fetch(&url, FetchMethod::Direct).unwrap();
+    assert_eq!(page.sitename.as_deref(), Some("The intranet"));
+    assert_eq!(scene.fetch("/a").unwrap().sitename, None);
+    // It is not part of what is saved: other settings show at once.
+    scene.configure("[domain.\"localhost\"]\nsitename = \"Other\"\n");
+    let page = scene.service().fetch(&url, FetchMethod::Direct).unwrap();
+    assert_eq!(page.sitename.as_deref(), Some("Other"));
+    assert_eq!(scene.web.total(), 2);
+}
+
+#[test]
+fn a_page_that_settings_want_in_a_browser_is_not_read_without_one() {
+    let scene = Scene::new(Site::new().page("/a", article("", "A")));
+    scene.configure("[domain.\"127.0.0.1\"]\nfetch_client = \"chromium-headless\"\n");
+    let refused = scene.fetch("/a").unwrap_err();
+    assert!(matches!(refused, PageError::HeadlessDisabled(_)), "{refused}");
+    assert_eq!(scene.web.total(), 0);
+}
+
+#[test]
+fn a_page_that_cannot_be_read_is_fetched_once_in_a_batch() {
+    let site = Site::new()
+        .page(
+            "/feed",
+            Answer::of(
+                "application/rss+xml",
+                "<rss version='2.0'><channel><title>t</title>
+            <item><link>/gone?utm_source=feed</link></item></channel></rss>",
+            ),
+        )
+        .page("/gone", Answer::of("text/plain", "gone for good").with_status(410));
+    let scene = Scene::new(site);
+    let urls = ["/gone", "/gone#top", "/gone?utm_source=x"].map(|path| scene.web.url(path));
+    let answers = scene.service().batch(&urls).unwrap();
+    for (answer, url) in answers.into_iter().zip(&urls) {
+        let page = answer.unwrap_err().into_page(url);
+        assert_eq!((page.error.as_deref(), page.status_code), (Some("gone for good"), Some(410)));
+        assert_eq!(
+            (page.original_url.as_ref(), page.requested_url),
+            (Some(url), Some(scene.web.url("/gone")))
+        );
+        assert_eq!(page.content_text, None, "the text of an error page is not that of the page");
+    }
+    assert_eq!(scene.web.count("/gone"), 1);
+    let (link, answer) = scene.service().feed(&scene.web.url("/feed")).unwrap().pop().unwrap();
+    assert_eq!(link, scene.web.url("/gone?utm_source=feed"));
+    assert!(matches!(answer, Err(PageError::TargetStatus { status: 410, .. })));
+}
+
+#[test]
+fn a_lookup_fetches_nothing() {
+    let scene = Scene::new(Site::new().page("/a", article("", "A")));
+    let service = scene.service();
+    let (url, not_a_url) = (scene.web.url("/a"), "mailto:a@example.com".to_owned());
+    assert_eq!(service.saved(&url, FetchMethod::Direct).unwrap(), None);
+    assert!(service.saved_batch(std::slice::from_ref(&url)).unwrap().is_none());
+    assert_eq!(scene.web.total(), 0);
+    service.fetch(&url, FetchMethod::Direct).unwrap();
+    let saved = service.saved(&url, FetchMethod::Direct).unwrap().unwrap();
+    assert_eq!(saved.title.as_deref(), Some("A"));
+    assert_eq!(service.saved(&url, FetchMethod::ChromiumHeadless).unwrap(), None);
+    let batch = service.saved_batch(&[url, not_a_url]).unwrap().unwrap();
+    assert!(matches!(batch.as_slice(), [Ok(_), Err(PageError::InvalidUrl(_))]), "{batch:?}");
+    assert_eq!(scene.web.total(), 1);
+}
+
+#[test]
+fn a_version_that_cannot_be_indexed_is_complete_and_its_caller_is_warned() {
+    let scene = Scene::new(Site::new().page("/a", article("", "A")));
+    let blocked = scene.root().join("search.db");
+    std::fs::create_dir_all(blocked.join("in-the-way")).unwrap();
+    let warnings = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&warnings);
+    let warn = move || _ = counted.fetch_add(1, Ordering::Relaxed);
+    let service = scene.service_with(|options| options.warn_of_index = Some(Arc::new(warn)));
+    let url = scene.web.url("/a");
+    service.fetch(&url, FetchMethod::Direct).unwrap();
+    assert_eq!(warnings.load(Ordering::Relaxed), 1);
+    assert_eq!(scene.logged(&url).len(), 1);
+    std::fs::remove_dir_all(&blocked).unwrap();
+    scene.advance(TTL * 2);
+    service.fetch(&url, FetchMethod::Direct).unwrap();
+    assert_eq!(warnings.load(Ordering::Relaxed), 1, "the index is complete again");
 }

@@ -66,19 +66,33 @@ impl Scene {
         self.clock.fetch_add(i64::try_from(time.as_secs()).unwrap(), Ordering::Relaxed);
     }
 
+    /// Writes the settings of domains, in place of those of an earlier call.
+    pub(crate) fn configure(&self, domains: &str) {
+        let path = self.root().join("varve.toml");
+        let text = fs::read_to_string(&path).unwrap();
+        let kept = text.split("\n[domain.").next().unwrap();
+        fs::write(&path, format!("{kept}\n{domains}")).unwrap();
+    }
+
     pub(crate) fn service(&self) -> PageService {
         self.service_that(true)
     }
 
     pub(crate) fn service_that(&self, may_write: bool) -> PageService {
+        self.service_with(|options| options.writer = options.writer.take().filter(|_| may_write))
+    }
+
+    /// A service with other options.
+    pub(crate) fn service_with(&self, change: impl FnOnce(&mut PageServiceOptions)) -> PageService {
         let network = NetworkOptions { allow_private: true, ..NetworkOptions::default() };
         let opening = self.opening();
         let writer = Arc::new(move || opening.clone());
-        let options = PageServiceOptions {
+        let mut options = PageServiceOptions {
             delay: Duration::ZERO,
             ttl: Some(TTL),
-            ..PageServiceOptions::new(network, "varve/test".to_owned(), may_write.then_some(writer as _))
+            ..PageServiceOptions::new(network, "varve/test".to_owned(), Some(writer))
         };
+        change(&mut options);
         PageService::open(ArchiveHistoryReader::open(&self.root()).unwrap(), options).unwrap()
     }
 

@@ -131,7 +131,7 @@ impl Death<'_> {
     fn has_whole_search_index(&self) {
         let reader = scene::reader(self.home);
         let index = open_search_index(&reader, Some("a test")).unwrap();
-        assert!(matches!(index, OpenedIndex::Stored { missing: 0, .. }), "{}", self.what);
+        assert!(matches!(index, OpenedIndex::Stored { gap: None, .. }), "{}", self.what);
         let built = BuiltIndex::of(&reader).unwrap();
         let [stored, built] = [index.as_read(), built.as_read()].map(|index| {
             let mut lines = Vec::new();

@@ -6,7 +6,7 @@ use varve_archive::verbs::blame::{self, Attributed, BlameOrigin, BlameUnit, Pass
 use crate::printer::{FAINT_STYLE, STRONG_STYLE, counted, visible};
 use crate::verb::{Error, ExitStatus, Session, Verb};
 use crate::version_names::resolve_version;
-use crate::version_text::short_version_id;
+use crate::version_text::{declaring_page_text, short_version_id};
 
 /// The number of characters of an author's name that are shown.
 const AUTHOR_WIDTH: usize = 16;
@@ -50,8 +50,10 @@ impl Verb for BlameArgs {
         let history = session.open_reader()?;
         let version = resolve_version(&history, &self.at)?;
         let unit = if self.html { BlameUnit::Lines } else { BlameUnit::Passages };
-        let Report { origins, items, unreadable, .. } =
-            blame::blame(&history, &blame::Request { url: self.url, version, unit })?;
+        let request = blame::Request { url: self.url, version, unit };
+        let Report { capture, origins, items, unreadable } = blame::blame(&history, &request)?;
+        let other = declaring_page_text(&request.url, &capture.url);
+        other.iter().for_each(|other| session.printer.say(other));
         for Attributed { item, origin } in &items {
             let Some(origin) = origins.get(*origin) else { continue };
             match self.json {

@@ -29,6 +29,7 @@ use crate::network_args::NetworkArgs;
 use crate::printer::{counted, human_size};
 use crate::signals;
 use crate::verb::{Error, ExitStatus, Session, Verb};
+use crate::version_text::UNINDEXED_TEXT;
 
 /// Capture pages from the web as one version
 ///
@@ -259,6 +260,9 @@ impl CaptureArgs {
 
     fn print(&self, session: &mut Session, ended: &RunEnd, seen: &CaptureSummary) -> Result<(), Error> {
         let tally = &ended.tally;
+        if ended.is_unindexed {
+            session.printer.warn(UNINDEXED_TEXT);
+        }
         if self.json {
             return session.printer.json(&json!({
                 "version": ended.version.map(|version| version.to_string()),

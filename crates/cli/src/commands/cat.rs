@@ -10,7 +10,7 @@ use super::capture_choice::CaptureChoiceArgs;
 use crate::printer::{Printer, visible};
 use crate::verb::{Error, ExitStatus, Session, Verb};
 use crate::version_names::at;
-use crate::version_text::short_version_id;
+use crate::version_text::{declaring_page_text, short_version_id};
 
 /// Print a page as it was
 ///
@@ -70,6 +70,8 @@ impl Verb for CatArgs {
             self.report_gone(gone, capture.as_ref(), &mut session.printer);
         }
         let Some(capture) = capture else { return Ok(status) };
+        let other = declaring_page_text(&self.url, &capture.url);
+        other.iter().for_each(|other| session.printer.say(other));
         if capture.truncated {
             session.printer.say("this response is truncated: it is not the whole page");
         }

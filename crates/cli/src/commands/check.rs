@@ -23,7 +23,7 @@ use link_inputs::LinkArgs;
 use super::diff::{DiffExcerpt, page_diff_json, print_excerpt};
 use super::urls::UrlFilterArgs;
 use crate::error_hints::NetworkHints;
-use crate::printer::{self, BAD_STYLE, FAINT_STYLE, GOOD_STYLE, Printer, counted, visible};
+use crate::printer::{self, BAD_STYLE, FAINT_STYLE, GOOD_STYLE, Printer, counted, quoted, visible};
 use crate::probe_args::ProbeArgs;
 use crate::verb::{Error, ExitStatus, Session, Verb};
 use crate::{duration, signals};
@@ -476,11 +476,6 @@ fn show_command(page: &PageComparison<'_>, checked: &CheckedUrl) -> String {
         let capture = page.pair.any();
         format!("varve cat {} --at {}", quoted(&capture.url), capture.time)
     })
-}
-
-/// Quotes a text for a shell.
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "'\\''"))
 }
 
 /// Prints how many lines of a failure differ from the last good capture, and the command that shows

@@ -3,7 +3,8 @@
 mod input_list;
 pub(super) mod page_printer;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use varve_archive::pages::{
@@ -13,13 +14,15 @@ use varve_archive::pages::{
 use varve_archive::verbs::cat::{self, CaptureSelector};
 use varve_archive::{ArchiveError, ArchivePaths};
 
-use self::input_list::ExtractInput;
+use self::input_list::{CsvColumn, ExtractInput};
 use self::page_printer::PagePrinter;
 use super::capture::find_chromium;
 use crate::duration;
 use crate::input::STDIN_ARGUMENT;
 use crate::network_args::NetworkArgs;
+use crate::printer::{counted, visible, warning_text};
 use crate::verb::{Error, ExitStatus, Session, Verb};
+use crate::version_text::UNINDEXED_TEXT;
 
 /// Read pages: title, authors, date, description, text
 ///
@@ -76,12 +79,12 @@ pub(super) struct ExtractArgs {
     #[arg(long)]
     markdown: bool,
 
-    /// How long an extraction is an answer, before the page is fetched again [default: the setting of
-    /// the archive, or 30d]
+    /// How long an extraction is an answer, before the page is fetched again; with `0s` it is fetched
+    /// now [default: the setting of the archive, or 30d]
     #[arg(long, value_name = "TIME", value_parser = duration::parse)]
     ttl: Option<Duration>,
 
-    /// Load pages in headless Chromium
+    /// Load pages in headless Chromium. Pages of domains whose settings say so always are
     #[arg(long)]
     headless: bool,
 
@@ -99,9 +102,14 @@ pub(super) struct ExtractArgs {
 
 impl Verb for ExtractArgs {
     fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
-        let inputs = input_list::inputs(&self.pages, self.csv.as_deref().map(|path| (path, self.column)))?;
+        let mut inputs = input_list::of_words(&self.pages);
+        if let Some(path) = &self.csv {
+            inputs.extend(self.inputs_of_csv(path, session)?);
+        }
         let source = self.source(session)?;
         let mut printer = PagePrinter { json: self.json, failed: false, is_first: true };
+        let count = u64::try_from(inputs.len()).ok().filter(|count| *count > 1);
+        let progress = session.printer.progress(count, "pages");
         for input in inputs {
             let (name, page) = match &input {
                 ExtractInput::Url(url) => (url.as_str(), source.page(url)),
@@ -111,6 +119,7 @@ impl Verb for ExtractArgs {
                 Err(error) if is_fatal(&error) => return Err(error.into()),
                 page => printer.print(session, name, page)?,
             }
+            progress.inc(1);
         }
         Ok(if printer.failed { ExitStatus::Findings } else { ExitStatus::Done })
     }
@@ -145,16 +154,36 @@ impl ExtractArgs {
         }
         let method = if self.headless { FetchMethod::ChromiumHeadless } else { FetchMethod::Direct };
         let mut network = self.network.network_options(session)?;
-        network.browser = self.chromium.clone().or_else(find_chromium).filter(|_| self.headless);
+        // The settings of a domain may say that its pages are loaded in a browser.
+        network.browser = self.chromium.clone().or_else(find_chromium);
         let user_agent = self.network.user_agent(session)?;
         let mut options = PageServiceOptions::new(network, user_agent, session.writer_opener());
         options.ttl = self.ttl;
+        options.warn_of_index = Some(index_warning(session));
         options.extract = self.options();
         if !is_archive(session)? {
             return Ok(ExtractSource::Live(Box::new(options), method));
         }
         let history = session.open_archive_reader()?;
         Ok(ExtractSource::Service(Box::new(PageService::open(history, options)?), method))
+    }
+
+    /// The URLs in the CSV file. A column without any is an error: most likely it is the wrong one.
+    fn inputs_of_csv(&self, path: &Path, session: &mut Session) -> Result<Vec<ExtractInput>, Error> {
+        let (path_text, column) = (path.display().to_string(), self.column);
+        let CsvColumn { urls, passed_over } = input_list::csv_column(path, column)?;
+        if urls.is_empty() {
+            let message = format!("column {column} of `{}` has no URL\n", visible(&path_text));
+            return Err(clap::Error::raw(clap::error::ErrorKind::ValueValidation, message).into());
+        }
+        if passed_over > 0 {
+            session.printer.say(format_args!(
+                "{} of `{}` passed over: no URL in column {column}",
+                counted(passed_over, "line"),
+                visible(&path_text)
+            ));
+        }
+        Ok(urls.into_iter().map(ExtractInput::Url).collect())
     }
 
     fn options(&self) -> ExtractOptions {
@@ -172,6 +201,12 @@ impl ExtractArgs {
         let url = if path == STDIN_ARGUMENT { "" } else { path };
         read_text(&body, content_type, url, &self.options())
     }
+}
+
+/// Says that a page was captured and is not in the search index.
+pub(super) fn index_warning(session: &Session) -> Arc<dyn Fn() + Send + Sync> {
+    let tell = session.printer.messenger();
+    Arc::new(move || tell(warning_text(UNINDEXED_TEXT)))
 }
 
 /// Whether the verb works on a varve archive. Without one, pages are read and not saved.

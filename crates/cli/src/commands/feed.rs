@@ -6,8 +6,9 @@ use varve_archive::pages::{
     ExtractOptions, FetchMethod, PageService, PageServiceOptions, fetch_unsaved, unsaved_feed_links,
 };
 
+use super::capture::find_chromium;
 use super::extract::page_printer::PagePrinter;
-use super::extract::{is_archive, is_fatal};
+use super::extract::{index_warning, is_archive, is_fatal};
 use crate::duration;
 use crate::network_args::NetworkArgs;
 use crate::verb::{Error, ExitStatus, Session, Verb};
@@ -53,17 +54,19 @@ pub(super) struct FeedArgs {
 
 impl Verb for FeedArgs {
     fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
-        let network = self.network.network_options(session)?;
+        let mut network = self.network.network_options(session)?;
+        // The settings of a domain may say that its pages are loaded in a browser.
+        network.browser = find_chromium();
         let user_agent = self.network.user_agent(session)?;
         let mut options = PageServiceOptions::new(network, user_agent, session.writer_opener());
         options.ttl = self.ttl;
+        options.warn_of_index = Some(index_warning(session));
         options.extract = ExtractOptions { text: !self.no_text, ..ExtractOptions::default() };
         let mut printer = PagePrinter { json: self.json, failed: false, is_first: true };
         if is_archive(session)? {
             let service = PageService::open(session.open_archive_reader()?, options)?;
-            for page in service.feed(&self.url)? {
-                let name = page.as_ref().ok().and_then(|page| page.original_url.clone()).unwrap_or_default();
-                printer.print(session, &name, page)?;
+            for (link, page) in service.feed(&self.url)? {
+                printer.print(session, &link, page)?;
             }
         } else {
             for link in unsaved_feed_links(&self.url, &options)? {

@@ -19,7 +19,8 @@ use crate::verb::{Error, ExitStatus, Session, Verb};
 use crate::version_graph::VersionGraph;
 use crate::version_names::resolve_version;
 use crate::version_text::{
-    describe_version, missing_parent_note, status_text, version_json, version_of_capture_text,
+    declaring_page_text, describe_version, missing_parent_note, status_text, version_json,
+    version_of_capture_text,
 };
 
 /// Rows read at a time.
@@ -311,6 +312,10 @@ impl LogArgs {
                 left.saturating_add(EXTRA_CAPTURES_READ).min(READ_BATCH_SIZE)
             };
             let found = captures(history, url, &filter, ListCursor { after: last.as_ref(), limit })?;
+            if let Some(first) = found.first().filter(|_| last.is_none() && !self.json) {
+                let other = declaring_page_text(url, &first.url);
+                other.iter().for_each(|other| session.printer.say(other));
+            }
             // Show the URL of each capture if there are several spellings.
             let columns =
                 CaptureColumns { body: true, url: found.iter().any(|capture| capture.url != found[0].url) };

@@ -17,6 +17,7 @@ use super::capture::{RunReporter, UnsentCredentials};
 use crate::network_args::ReachArgs;
 use crate::printer::{counted, human_size};
 use crate::verb::{Error, ExitStatus, Session, Verb};
+use crate::version_text::UNINDEXED_TEXT;
 use crate::{duration, signals};
 
 /// Record what a browser or program requests, as one version
@@ -177,6 +178,9 @@ impl RecordingArgs {
 
     fn print(&self, session: &mut Session, ended: &RunEnd) -> Result<ExitStatus, Error> {
         let tally = &ended.tally;
+        if ended.is_unindexed {
+            session.printer.warn(UNINDEXED_TEXT);
+        }
         if self.json {
             session.printer.json(&json!({
                 "version": ended.version.map(|version| version.to_string()),

@@ -4,11 +4,12 @@ use serde_json::{Value, json};
 use varve_archive::Moment;
 use varve_archive::history::HistoryReader;
 use varve_archive::verbs::search::{
-    self, HitHistory, OpenedIndex, Report, SearchHit, SearchQuery, SearchScope, SeenIn, Snippet, TextKind,
+    self, HitHistory, IndexGap, IndexGapCause, OpenedIndex, Report, SearchHit, SearchQuery, SearchScope,
+    SeenIn, Snippet, TextKind,
 };
 
 use crate::clock;
-use crate::printer::{FAINT_STYLE, STRONG_STYLE, counted, visible};
+use crate::printer::{FAINT_STYLE, STRONG_STYLE, counted, quoted, visible};
 use crate::verb::{Error, ExitStatus, Session, Verb};
 use crate::version_names::resolve_version;
 use crate::version_text::short_version_id;
@@ -133,6 +134,9 @@ impl Verb for SearchArgs {
             session.printer.say(self.no_hits_text());
             return Ok(ExitStatus::NoHits);
         }
+        if let Some(hint) = hits.first().filter(|_| !self.json).and_then(history_hint) {
+            session.printer.hint(&hint);
+        }
         if has_more && !self.json {
             session.printer.say(format_args!(
                 "these are the best {}; `--limit N` shows more",
@@ -170,10 +174,15 @@ fn open_index(history: &HistoryReader, session: &mut Session) -> Result<OpenedIn
     let holder = session.optional_holder();
     let index =
         search::open_search_index(history, holder.as_deref()).map_err(varve_archive::ArchiveError::from)?;
-    if index.missing() > 0 {
+    if let Some(IndexGap { versions, cause }) = index.gap() {
+        let cause = match cause {
+            IndexGapCause::AnotherWriter => "another process is writing to the archive",
+            IndexGapCause::ReadOnly => "the archive may not be written here",
+            IndexGapCause::DiskFull => "the disk is full",
+        };
         session.printer.warn(format_args!(
-            "another process is writing: {} cannot be searched yet",
-            counted(index.missing(), "version")
+            "{} cannot be searched: the search index does not have them yet, and {cause}",
+            counted(versions, "version")
         ));
     }
     Ok(index)
@@ -210,17 +219,35 @@ fn marked_text(snippet: &Snippet) -> String {
     marked + &visible(&text[at..])
 }
 
+/// When a page had the words, in the order of time.
 fn history_lines(history: &HitHistory) -> Vec<String> {
     let HitHistory { first, last, is_current, changes } = history;
     let now = if *is_current { ", still there" } else { "" };
-    let mut lines =
-        vec![format!("first seen {}", seen_text(first)), format!("last seen  {}{now}", seen_text(last))];
+    // At one instant, a page has the words again before it was seen last.
+    let mut lines = vec![
+        (first.time, 0, format!("first seen {}", seen_text(first))),
+        (last.time, 2, format!("last seen  {}{now}", seen_text(last))),
+    ];
     // The first appearance is the first line.
     for change in changes.iter().skip_while(|change| change.appeared && change.seen == *first) {
-        let word = if change.appeared { "back" } else { "gone" };
-        lines.push(format!("{word}       {}", seen_text(&change.seen)));
+        let (rank, word) = if change.appeared { (1, "back") } else { (3, "gone") };
+        lines.push((change.seen.time, rank, format!("{word}       {}", seen_text(&change.seen))));
     }
-    lines
+    lines.sort_by_key(|(time, rank, _)| (*time, *rank));
+    lines.into_iter().map(|(_, _, line)| line).collect()
+}
+
+/// The commands that show how a page looked when it had the words, and what it said instead.
+fn history_hint(hit: &SearchHit) -> Option<String> {
+    let history = hit.history.as_ref()?;
+    let url = quoted(&hit.capture.url);
+    let last = short_version_id(&history.last.version?);
+    let gone = history.changes.iter().rev().find(|change| !change.appeared)?;
+    let gone = short_version_id(&gone.seen.version?);
+    Some(format!(
+        "`varve extract {url} --at {last}` shows the page as it was; `varve diff {gone}~1 {gone} --mode dom --url {url}` \
+         shows what replaced it"
+    ))
 }
 
 fn seen_text(seen: &SeenIn) -> String {

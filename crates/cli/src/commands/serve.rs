@@ -13,6 +13,7 @@ use varve_serve::{MuseumSettings, ServeSettings, Server};
 use super::authority::AuthorityArgs;
 use super::capture::find_chromium;
 use super::capture_choice::CaptureChoiceArgs;
+use super::extract::index_warning;
 use super::open::parse_replay_time;
 use super::signing_key::SigningKeyArgs;
 use crate::network_args::NetworkArgs;
@@ -107,7 +108,8 @@ struct ExtractionArgs {
     #[arg(long, value_name = "TIME", value_parser = duration::parse)]
     ttl: Option<Duration>,
 
-    /// Enable `/extract/headless`, which loads pages in headless Chromium
+    /// Enable `/extract/headless`, which loads pages in headless Chromium, and load those of domains whose settings say
+    /// so in it
     #[arg(long)]
     enable_headless: bool,
 
@@ -186,6 +188,7 @@ impl ServeArgs {
         let user_agent = self.network.user_agent(session)?;
         let options = PageServiceOptions {
             ttl: self.extraction.ttl,
+            warn_of_index: Some(index_warning(session)),
             ..PageServiceOptions::new(network, user_agent, writer)
         };
         let history = HistoryReader::from(&archive);

@@ -1,5 +1,8 @@
-//! `varve extract` of files and standard input, which needs neither an archive nor a network.
+//! `varve extract` of files, standard input and lists of URLs, and what is said about what it captures.
 
+use varve_testkit::web::{Answer, Site, Web};
+
+use crate::history::Place;
 use crate::{run, run_with_input, stderr, stdout};
 
 const PAGE: &str = "<!doctype html><html lang=en><head><title>Lakes</title><meta name=author content='Ada L.'>
@@ -32,4 +35,64 @@ fn a_file_is_read_and_one_that_cannot_be_is_named() {
     let output = run(&["extract", missing.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("missing.html"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_column_without_urls_is_an_error_and_other_lines_are_counted() {
+    let (place, web) = (Place::new(true), Web::serve(Site::new().page("/a", Answer::html(PAGE))));
+    place.file("list.csv", &format!("name,link\nlakes,{}\nnone,\n", web.url("/a")));
+    let failure = place.failure(&["extract", "--csv", "list.csv", "--allow-private"]);
+    assert!(failure.contains("column 1 of `list.csv` has no URL"), "{failure}");
+    let output = place.run(&["extract", "--csv", "list.csv", "--column", "2", "--allow-private", "--json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!((stdout(&output).lines().count(), web.total()), (1, 1));
+    assert!(
+        stderr(&output).contains("2 lines of `list.csv` passed over: no URL in column 2"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
+fn a_page_without_text_names_the_browser() {
+    let web = Web::serve(Site::new().page("/a", Answer::html("<title>App</title><script>start()</script>")));
+    let output = Place::new(true).run(&["extract", &web.url("/a"), "--allow-private"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("`--headless`"), "{}", stderr(&output));
+}
+
+#[test]
+fn captures_of_a_page_that_declared_the_url_are_named() {
+    let head = |request: &varve_testkit::web::Request| {
+        Answer::html(
+            PAGE.replace("<head>", &format!("<head><link rel=canonical href='{}'>", request.url("/lakes"))),
+        )
+    };
+    let (place, web) = (Place::new(true), Web::serve(Site::new().computed("/mobile", head)));
+    let (declared, captured) = (web.url("/lakes"), web.url("/mobile"));
+    place.data(&["extract", &captured, "--allow-private"]);
+    for verb in ["log", "cat", "blame"] {
+        let said = stderr(&place.run(&[verb, &declared]));
+        assert!(said.contains(&format!("found as `{captured}`")), "{verb}: {said}");
+        assert_eq!(stderr(&place.run(&[verb, &captured])), "", "{verb}");
+    }
+}
+
+#[test]
+fn a_version_that_cannot_be_indexed_is_complete_and_said_to_be() {
+    let (place, web) = (Place::new(true), Web::serve(Site::new().page("/a", Answer::html(PAGE))));
+    std::fs::create_dir_all(place.path("museum/search.db/in-the-way")).unwrap();
+    let captured = place.run(&["capture", &web.url("/a"), "--allow-private", "--ignore-robots"]);
+    assert_eq!(captured.status.code(), Some(0), "{}", stderr(&captured));
+    let extracted = place.run(&["extract", &web.url("/a"), "--allow-private"]);
+    for output in [&captured, &extracted] {
+        assert!(
+            stderr(output).contains("warning: the search index could not be updated"),
+            "{}",
+            stderr(output)
+        );
+    }
+    assert_eq!(place.lines(&["log", "--json"]).len(), 2);
+    std::fs::remove_dir_all(place.path("museum/search.db")).unwrap();
+    assert!(place.data(&["search", "sediment"]).contains("[sediment]"));
 }

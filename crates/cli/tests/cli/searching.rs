@@ -105,3 +105,57 @@ fn blame_names_version_time_and_author() {
         assert!(place.failure(&["blame", "https://e.org/other"]).contains("https://e.org/other"));
     }
 }
+
+#[test]
+fn a_history_is_in_the_order_of_time_and_names_the_commands_that_show_more() {
+    let place = Place::new(true);
+    let page = |text: &str| place.file("site/index.html", &format!("<title>Ferry</title><p>{text}</p>"));
+    let versions =
+        ["It costs four francs.", "It costs six.", "It costs four francs.", "It is gone."].map(|text| {
+            page(text);
+            let done = place.object(&[&COMMIT[..], &["a commit"]].concat());
+            done["version"].as_str().unwrap()[..8].to_owned()
+        });
+    let output = place.run(&["search", "four", "francs", "--ever"]);
+    let lines: Vec<String> = stdout(&output).lines().map(str::to_owned).collect();
+    let events = lines.iter().filter_map(|line| {
+        let (what, version) = (line.strip_prefix("    ")?.get(..10)?.trim(), line.rsplit(' ').next()?);
+        ["first seen", "gone", "back", "last seen"].contains(&what).then(|| (what, version.to_owned()))
+    });
+    let [first, second, third, fourth] = versions;
+    let wanted = [
+        ("first seen", first),
+        ("gone", second),
+        ("back", third.clone()),
+        ("last seen", third.clone()),
+        ("gone", fourth.clone()),
+    ];
+    assert_eq!(events.collect::<Vec<_>>(), wanted, "{lines:#?}");
+    let hint = stderr(&output);
+    let url = "'https://e.org/index.html'";
+    assert!(hint.contains(&format!("`varve extract {url} --at {third}`")), "{hint}");
+    assert!(hint.contains(&format!("`varve diff {fourth}~1 {fourth} --mode dom --url {url}`")), "{hint}");
+    let url = url.trim_matches('\'');
+    assert!(place.data(&["extract", url, "--at", &third]).contains("four francs"));
+    let diff = place.data(&["diff", &format!("{fourth}~1"), &fourth, "--mode", "dom", "--url", url]);
+    assert!(diff.contains("costs four francs"), "{diff}");
+    let current = place.run(&["search", "ferry", "--ever"]);
+    assert!(!stderr(&current).contains("hint:"), "nothing has changed: {}", stderr(&current));
+}
+
+#[test]
+fn versions_that_cannot_be_searched_are_reported_with_the_reason() {
+    let place = Place::new(true);
+    two_versions(&place);
+    place.data(&["search", "sell"]);
+    place.file("site/new.html", "<title>New</title><p>Zeppelins.</p>");
+    place.data(&[&COMMIT[..], &["third"]].concat());
+    let output = place.run(&["--readonly", "search", "zeppelins"]);
+    assert_eq!(output.status.code(), Some(1));
+    let reason = stderr(&output);
+    assert!(
+        reason.contains("1 version cannot be searched") && reason.contains("may not be written"),
+        "{reason}"
+    );
+    assert!(place.data(&["search", "zeppelins"]).contains("[Zeppelins]"));
+}

@@ -93,19 +93,35 @@ pub struct Browser {
 struct PageNetwork {
     client: Client,
     gate: Option<Arc<dyn RequestGate>>,
+    headers: Option<Arc<HeadersByUrl>>,
 }
+
+/// Returns the headers that replace those of the browser in a request for a URL.
+pub type HeadersByUrl = dyn Fn(&str) -> Vec<(String, String)> + Send + Sync;
 
 impl Browser {
     /// A browser whose requests are made by that client. Its process starts with the first page.
     pub fn new(client: Client, options: BrowserOptions) -> Self {
         let permits = Arc::new(Semaphore::new(options.max_pages));
-        Self { network: PageNetwork { client, gate: None }, options, process: Arc::default(), permits }
+        Self {
+            network: PageNetwork { client, gate: None, headers: None },
+            options,
+            process: Arc::default(),
+            permits,
+        }
     }
 
     /// A browser whose requests a gate decides about.
     #[must_use]
     pub fn with_gate(mut self, gate: Arc<dyn RequestGate>) -> Self {
         self.network.gate = Some(gate);
+        self
+    }
+
+    /// A browser that sends these headers, in place of its own of the same name.
+    #[must_use]
+    pub fn with_headers(mut self, headers: Arc<HeadersByUrl>) -> Self {
+        self.network.headers = Some(headers);
         self
     }
 }

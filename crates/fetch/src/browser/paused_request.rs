@@ -133,6 +133,8 @@ impl PausedRequest {
         if let Some(cookies) = self.cookies(url).await.filter(|_| !has_cookie) {
             request.headers.push(("Cookie".to_owned(), cookies));
         }
+        let given = self.network.headers.as_ref().map(|headers| headers(url)).unwrap_or_default();
+        replace_headers(&mut request.headers, given);
         request
     }
 
@@ -227,6 +229,15 @@ fn phrase(reason: &[u8]) -> String {
     let plain = |byte: &&u8| byte.is_ascii_graphic() || **byte == b' ';
     let phrase: String = reason.iter().filter(plain).take(100).map(|byte| char::from(*byte)).collect();
     if phrase.is_empty() { "Unnamed".to_owned() } else { phrase }
+}
+
+/// Puts headers in place of those of the same name. Cookies are added to those of the browser.
+fn replace_headers(headers: &mut Vec<(String, String)>, given: Vec<(String, String)>) {
+    headers.retain(|(name, _)| {
+        let is_given = given.iter().any(|(other, _)| other.eq_ignore_ascii_case(name));
+        !is_given || name.eq_ignore_ascii_case("cookie")
+    });
+    headers.extend(given);
 }
 
 fn response_headers(headers: &Headers) -> Vec<Value> {

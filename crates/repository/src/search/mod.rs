@@ -17,7 +17,9 @@ mod update_index;
 
 pub use built_index::BuiltIndex;
 pub use dump_index::dump_search_index;
-pub use open_index::{OpenedIndex, index_new_versions, open_search_index, rebuild_search_index};
+pub use open_index::{
+    IndexGap, IndexGapCause, OpenedIndex, index_new_versions, open_search_index, rebuild_search_index,
+};
 pub use page_parts::{page_key, texts_of_records};
 pub use page_text::page_text;
 pub use update_index::{IndexUpdate, build_index, missing_versions, update_index};

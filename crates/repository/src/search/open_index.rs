@@ -13,16 +13,35 @@ use crate::history::{ArchiveHistoryReader, ArchiveHistoryWriter, HistoryReader};
 
 /// An index to search in.
 pub enum OpenedIndex {
-    /// The index of the archive. Some versions may be missing in it, because another process is
-    /// writing.
+    /// The index of the archive.
     Stored {
         /// The index.
         index: Box<dyn SearchIndexRead>,
-        /// Number of versions that are missing.
-        missing: u64,
+        /// What is missing in it, and could not be added.
+        gap: Option<IndexGap>,
     },
     /// An index that was built for this search.
     Built(Box<BuiltIndex>),
+}
+
+/// Versions that an index does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IndexGap {
+    /// Their number.
+    pub versions: u64,
+    /// Why they could not be added.
+    pub cause: IndexGapCause,
+}
+
+/// Why an index cannot be completed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IndexGapCause {
+    /// Another process holds the lock of the archive.
+    AnotherWriter,
+    /// This process may not write, or the archive cannot be written.
+    ReadOnly,
+    /// The disk is full.
+    DiskFull,
 }
 
 impl OpenedIndex {
@@ -34,11 +53,11 @@ impl OpenedIndex {
         }
     }
 
-    /// Number of versions that the index does not have.
-    pub fn missing(&self) -> u64 {
+    /// What the index does not have.
+    pub fn gap(&self) -> Option<IndexGap> {
         match self {
-            Self::Stored { missing, .. } => *missing,
-            Self::Built(_) => 0,
+            Self::Stored { gap, .. } => *gap,
+            Self::Built(_) => None,
         }
     }
 }
@@ -57,7 +76,7 @@ pub fn open_search_index(
     let backends = archive.backends();
     let missing = match backends.read_search_index() {
         Ok(Some(index)) => match missing_versions(&*index, history).map(|missing| missing.len() as u64) {
-            Ok(0) => return Ok(OpenedIndex::Stored { index, missing: 0 }),
+            Ok(0) => return Ok(OpenedIndex::Stored { index, gap: None }),
             Ok(missing) => Some(missing),
             Err(error) if is_unusable(&error) => None,
             Err(error) => return Err(error),
@@ -65,36 +84,38 @@ pub fn open_search_index(
         // A cache that cannot be used is made again.
         Ok(None) | Err(_) => None,
     };
-    if complete(archive, history, holder)?
-        && let Some(index) = backends.read_search_index()?
-    {
-        return Ok(OpenedIndex::Stored { index, missing: 0 });
-    }
-    match (missing, backends.read_search_index()) {
-        (Some(missing), Ok(Some(index))) => Ok(OpenedIndex::Stored { index, missing }),
+    let cause = complete(archive, history, holder)?;
+    match (cause, missing, backends.read_search_index()) {
+        (None, _, Ok(Some(index))) => Ok(OpenedIndex::Stored { index, gap: None }),
+        (None, _, Err(error)) => Err(error),
+        (Some(cause), Some(versions), Ok(Some(index))) => {
+            Ok(OpenedIndex::Stored { index, gap: Some(IndexGap { versions, cause }) })
+        }
         _ => Ok(OpenedIndex::Built(Box::new(BuiltIndex::of(history)?))),
     }
 }
 
-/// Completes the index of an archive. Returns false if that is not possible here.
+/// Completes the index of an archive. Returns the reason if that is not possible here.
 fn complete(
     archive: &Archive,
     history: &HistoryReader,
     holder: Option<&str>,
-) -> Result<bool, RepositoryError> {
+) -> Result<Option<IndexGapCause>, RepositoryError> {
     let backends = archive.backends();
     let written = match (archive.layout().has_own_caches(), holder) {
         // A folder of caches that this process made for itself.
         (false, _) => write_index(backends, history),
         (true, Some(holder)) => match backends.lock().take(holder) {
             Ok(_lock) => write_index(backends, history),
-            Err(LockError::Held { .. } | LockError::Io { .. }) => return Ok(false),
+            Err(LockError::Held { .. }) => return Ok(Some(IndexGapCause::AnotherWriter)),
+            Err(LockError::Io { .. }) => return Ok(Some(IndexGapCause::ReadOnly)),
         },
-        (true, None) => return Ok(false),
+        (true, None) => return Ok(Some(IndexGapCause::ReadOnly)),
     };
     match written {
-        Err(error) if error.is_read_only() || error.is_disk_full() => Ok(false),
-        written => written.map(|()| true),
+        Err(error) if error.is_read_only() => Ok(Some(IndexGapCause::ReadOnly)),
+        Err(error) if error.is_disk_full() => Ok(Some(IndexGapCause::DiskFull)),
+        written => written.map(|()| None),
     }
 }
 
@@ -106,13 +127,14 @@ pub fn rebuild_search_index(history: &ArchiveHistoryReader) -> Result<(), Reposi
 }
 
 /// Adds the texts of new versions to the index, after everything else about them is durable. The
-/// versions are complete without it, so a failure is not theirs: the next writer or search tries
-/// again, and the search reports it.
-pub fn index_new_versions(history: &ArchiveHistoryWriter) {
+/// versions are complete without it, so a failure is not theirs: the caller warns of it, and the next
+/// writer or search tries again.
+pub fn index_new_versions(history: &ArchiveHistoryWriter) -> Result<(), RepositoryError> {
     let path = history.writer().layout().search_index();
     step("update the search index", &path);
-    let _ = write_index(history.writer().backends(), history.as_reader());
+    let written = write_index(history.writer().backends(), history.as_reader());
     step("search index done", &path);
+    written
 }
 
 /// Brings the index up to date. One that cannot be used is made again. The caller holds the lock.

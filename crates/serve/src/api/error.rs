@@ -102,6 +102,7 @@ impl From<PageError> for ApiError {
             | PageError::Redirects { .. }
             | PageError::TargetStatus { .. }
             | PageError::Extraction { .. }
+            | PageError::Repeated { .. }
             | PageError::Feed { .. }
             | PageError::BatchSize(_) => StatusCode::UNPROCESSABLE_ENTITY,
         };

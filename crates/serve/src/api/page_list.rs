@@ -11,12 +11,12 @@ use varve_archive::pages::{ExtractedPage, PageError};
 
 use super::error::ApiError;
 use super::request_input::{UrlInput, read_batch, wants_pretty};
-use super::{json_output, page_service};
+use super::{json_output, page_service, read_archive};
 use crate::app_state::AppState;
 use crate::body;
 
-/// The pages of a list, or why one of them was not read.
-type PageResults = Vec<Result<ExtractedPage, PageError>>;
+/// The pages of a list by their URLs, or why one of them was not read.
+type PageResults = Vec<(String, Result<ExtractedPage, PageError>)>;
 
 /// The page objects of several URLs.
 pub(super) async fn batch(
@@ -29,11 +29,17 @@ pub(super) async fn batch(
         return Err(PageError::BatchSize(0).into());
     }
     let pages = page_service(&state)?;
-    let admitted = state.fetch_slots.admit()?;
     let is_pretty = wants_pretty(&parts);
+    let (lookup, wanted) = (Arc::clone(&pages), urls.clone());
+    // A batch that fetches nothing does not wait for those that do.
+    let saved = read_archive(move || Ok(lookup.saved_batch(&wanted)?)).await?;
+    if let Some(results) = saved {
+        return Ok(array(&parts, named(urls, results), is_pretty));
+    }
+    let admitted = state.fetch_slots.admit()?;
     let answered = admitted.run(move || {
         let results = pages.batch(&urls)?;
-        Ok(array(&parts, urls, results, is_pretty))
+        Ok(array(&parts, named(urls, results), is_pretty))
     });
     answered.await?
 }
@@ -47,21 +53,20 @@ pub(super) async fn feed(State(state): State<Arc<AppState>>, request: Request) -
     let admitted = state.fetch_slots.admit()?;
     let answered = admitted.run(move || {
         let results = pages.feed(&url).map_err(|error| ApiError::of_feed(&url, error))?;
-        Ok(array(&head, Vec::new(), results, is_pretty))
+        Ok(array(&head, results, is_pretty))
     });
     answered.await?
 }
 
-/// The response with all elements; `urls` are those that the client named, in order. They become JSON while the client reads them.
-fn array(request: &Parts, urls: Vec<String>, results: PageResults, is_pretty: bool) -> Response {
-    let mut urls = urls.into_iter();
-    let pages = results.into_iter().map(move |result| {
-        let url = urls.next();
-        let page = result.unwrap_or_else(|error| {
-            let page = error.into_page(url.as_deref().unwrap_or_default());
-            // The items of a feed are not named by the client.
-            ExtractedPage { original_url: url, ..page }
-        });
+/// The results with the URLs that they are for.
+fn named(urls: Vec<String>, results: Vec<Result<ExtractedPage, PageError>>) -> PageResults {
+    urls.into_iter().zip(results).collect()
+}
+
+/// The response with all elements. They become JSON while the client reads them.
+fn array(request: &Parts, results: PageResults, is_pretty: bool) -> Response {
+    let pages = results.into_iter().map(|(url, result)| {
+        let page = result.unwrap_or_else(|error| error.into_page(&url));
         serde_json::to_value(page).map_err(io::Error::other)
     });
     let chunks = json_output::array_chunks(pages, is_pretty);

@@ -12,7 +12,8 @@ use http::request::Parts;
 use varve_archive::history::HistoryReader;
 use varve_archive::verbs::log::{CaptureFilter, ListCursor, TimeOrder};
 use varve_archive::verbs::replay::{
-    ReplayCapture, ReplayTime, UrlKnowledge, all_spellings, ends, find, known_as, precise_digits,
+    ReplayCapture, ReplayTime, UrlKnowledge, all_spellings, captured_url, ends, find, known_as,
+    precise_digits,
 };
 use varve_archive::{ArchiveError, Capture};
 
@@ -120,7 +121,14 @@ pub(super) fn time_map(state: &Arc<AppState>, request: &Parts, rest: &str) -> Re
     };
     let chunks = match known_as(&state.history, &address.url) {
         Ok(Some(url)) => TimeMapChunks::new(state, state.replay_origin(request), url),
-        Ok(None) => return error_pages::not_captured(state, request, &address),
+        // As a TimeGate: another URL is reported, not substituted.
+        Ok(None) => {
+            return match captured_url(&state.history, &address.url) {
+                Ok(Some(url)) => response::redirect(StatusCode::FOUND, &format!("/timemap/link/{url}")),
+                Ok(None) => error_pages::not_captured(state, request, &address),
+                Err(error) => error_pages::archive_failed(&error),
+            };
+        }
         Err(error) => return error_pages::archive_failed(&error),
     };
     let chunks = match chunks {

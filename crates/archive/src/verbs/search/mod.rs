@@ -18,7 +18,7 @@ use super::page_events::{all_captures, state_at};
 use crate::error::ArchiveError;
 
 pub use hit_history::{HitChange, HitHistory, SeenIn};
-pub use varve_repository::search::{OpenedIndex, open_search_index};
+pub use varve_repository::search::{IndexGap, IndexGapCause, OpenedIndex, open_search_index};
 pub use varve_search::{PassageKind, QueryError, SearchQuery, Snippet, TextKind};
 
 /// The number of hits that are ranked exactly, at least.

@@ -10,6 +10,7 @@ use varve_archive::verbs::crystal::verify::revisions_at_most;
 use crate::error::Error;
 use crate::exit_status::ExitStatus;
 use crate::printer::{Printer, counted, human_size, visible, with_fields};
+use crate::version_text::UNINDEXED_TEXT;
 
 /// Imports a project and prints the result.
 pub(in crate::commands) fn import(
@@ -20,6 +21,9 @@ pub(in crate::commands) fn import(
 ) -> Result<ExitStatus, Error> {
     let bar = printer.progress(Some(revisions_at_most(path)?), "revisions");
     let imported = import_project(history, path, &|count| bar.inc(count))?;
+    if imported.is_unindexed {
+        printer.warn(UNINDEXED_TEXT);
+    }
     let path = path.to_string_lossy();
     if json {
         printer.json(&with_fields(json!({ "path": path }), &imported))?;

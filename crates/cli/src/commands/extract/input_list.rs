@@ -22,19 +22,28 @@ pub(super) enum ExtractInput {
     File(String),
 }
 
-/// The pages that arguments name, and then those in a column of a CSV file.
-pub(super) fn inputs(words: &[String], csv: Option<(&Path, u16)>) -> Result<Vec<ExtractInput>, Error> {
+/// The pages that arguments name.
+pub(super) fn of_words(words: &[String]) -> Vec<ExtractInput> {
     let input = |word: &String| match is_url(word) {
         true => ExtractInput::Url(word.clone()),
         false => ExtractInput::File(word.clone()),
     };
-    let mut inputs: Vec<ExtractInput> = words.iter().map(input).collect();
-    if let Some((path, column)) = csv {
-        let unreadable = |source| Error::Read { path: path.to_owned(), source };
-        let file = File::open(path).map_err(unreadable)?;
-        inputs.extend(urls_in_csv(file, column).map_err(unreadable)?.into_iter().map(ExtractInput::Url));
-    }
-    Ok(inputs)
+    words.iter().map(input).collect()
+}
+
+/// The URLs in a column of a CSV file.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct CsvColumn {
+    pub(super) urls: Vec<String>,
+    /// Number of lines whose value is no URL.
+    pub(super) passed_over: u64,
+}
+
+/// Reads a column of a CSV file, counted from 1.
+pub(super) fn csv_column(path: &Path, column: u16) -> Result<CsvColumn, Error> {
+    let unreadable = |source| Error::Read { path: path.to_owned(), source };
+    let file = File::open(path).map_err(unreadable)?;
+    urls_in_csv(file, column).map_err(unreadable)
 }
 
 fn is_url(word: &str) -> bool {
@@ -42,17 +51,20 @@ fn is_url(word: &str) -> bool {
     matches!(scheme.as_deref(), Some("http" | "https"))
 }
 
-/// The URLs in a column of a CSV file, which may have a header.
-fn urls_in_csv(file: impl Read, column: u16) -> io::Result<Vec<String>> {
+/// The file may have a header.
+fn urls_in_csv(file: impl Read, column: u16) -> io::Result<CsvColumn> {
     let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(file);
     let place = usize::from(column).saturating_sub(1);
-    let mut urls = Vec::new();
+    let mut found = CsvColumn { urls: Vec::new(), passed_over: 0 };
     for record in reader.byte_records() {
         let record = record.map_err(io::Error::other)?;
         let value = record.get(place).and_then(|value| std::str::from_utf8(value).ok()).map(str::trim);
-        urls.extend(value.filter(|value| is_url(value)).map(str::to_owned));
+        match value.filter(|value| is_url(value)) {
+            Some(url) => found.urls.push(url.to_owned()),
+            None => found.passed_over += 1,
+        }
     }
-    Ok(urls)
+    Ok(found)
 }
 
 /// The body in a file, with the type that its name says.
@@ -86,7 +98,7 @@ mod tests {
     #[test]
     fn urls_are_told_from_files() {
         let words = ["https://e.org/a", "HTTP://e.org/", "page.html", "-", "ftp://e.org/"].map(str::to_owned);
-        let inputs = inputs(&words, None).unwrap();
+        let inputs = of_words(&words);
         let files = inputs.iter().filter(|input| matches!(input, ExtractInput::File(_))).count();
         assert_eq!((inputs.len(), files), (5, 3));
     }
@@ -94,8 +106,8 @@ mod tests {
     #[test]
     fn a_column_of_a_csv_file_has_urls() {
         let text = "name,link\n\"a, b\",https://e.org/1\nshort\nc, https://e.org/2 ,x\nd,none\n";
-        let urls = urls_in_csv(text.as_bytes(), 2).unwrap();
-        assert_eq!(urls, ["https://e.org/1", "https://e.org/2"]);
-        assert!(urls_in_csv(text.as_bytes(), 9).unwrap().is_empty());
+        let urls = ["https://e.org/1", "https://e.org/2"].map(str::to_owned).to_vec();
+        assert_eq!(urls_in_csv(text.as_bytes(), 2).unwrap(), CsvColumn { urls, passed_over: 3 });
+        assert!(urls_in_csv(text.as_bytes(), 9).unwrap().urls.is_empty());
     }
 }

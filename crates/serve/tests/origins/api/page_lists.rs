@@ -55,7 +55,7 @@ fn a_feed_is_answered_with_the_pages_of_its_items() {
         )
     };
     let feed = move |request: &varve_testkit::web::Request| {
-        let urls = [request.url("/2"), request.url("/4")];
+        let urls = [request.url("/2"), request.url("/gone"), request.url("/4")];
         Answer::of("application/rss+xml", rss(&urls))
     };
     let site = site()
@@ -65,8 +65,10 @@ fn a_feed_is_answered_with_the_pages_of_its_items() {
     let api = Api::new(site);
     let reply = api.get("/feed", &api.web.url("/feed"), "");
     assert_eq!(reply.status, 200, "{reply:?}");
-    let titles: Vec<_> = elements(&value(&reply)).into_iter().map(|(_, title)| title).collect();
-    assert_eq!(titles, ["Page 2", "Page 4"]);
+    let pages = value(&reply);
+    let wanted = [("/2", json!("Page 2")), ("/gone", Value::Null), ("/4", json!("Page 4"))];
+    assert_eq!(elements(&pages), wanted.map(|(path, title)| (json!(api.web.url(path)), title)));
+    assert_eq!(pages[1]["status_code"], json!(404));
     let empty = api.get("/feed", &api.web.url("/empty"), "");
     assert_eq!((empty.status, empty.text().as_str()), (200, "[]\n"));
     for path in ["/page", "/missing"] {

@@ -1,5 +1,6 @@
 //! `/extract`, `/extract/headless` and `/history`: statuses and bodies, time to live, other times.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -84,6 +85,8 @@ fn each_failure_has_its_status() {
         let page = value(&reply);
         assert!(page["error"].as_str().is_some_and(|error| !error.is_empty()), "{path}: {page}");
         assert_eq!(page["original_url"], json!(api.web.url(path)), "{page}");
+        assert_eq!(page["requested_url"], json!(api.web.url(path)), "{page}");
+        assert_eq!(page["content_text"], Value::Null, "{page}");
         if !code.is_null() {
             assert_eq!(page["status_code"], code, "{path}: {page}");
         }
@@ -182,4 +185,53 @@ fn a_server_that_only_reads_fetches_nothing() {
     assert_eq!(reply.status, 501, "{reply:?}");
     assert!(reply.text().contains("only reads"), "{reply:?}");
     assert_eq!(api.web.total(), 0);
+}
+
+#[test]
+fn what_is_saved_answers_while_all_places_for_fetches_are_taken() {
+    // 8 requests that run and 32 that wait, and one too many.
+    const REQUESTS: usize = 41;
+    let gate = Arc::new(Mutex::new(()));
+    let entrance = Arc::clone(&gate);
+    let slow = move |_: &varve_testkit::web::Request| {
+        drop(entrance.lock());
+        article("Slow", "Later.")
+    };
+    let api = Api::new(Site::new().page("/saved", article("Saved", "Before.")).computed("/slow", slow));
+    assert_eq!(api.extract("/saved").status, 200);
+    let closed = gate.lock().unwrap();
+    let (tell, told) = std::sync::mpsc::channel();
+    std::thread::scope(|scope| {
+        for number in 0..REQUESTS {
+            let (api, tell) = (&api, tell.clone());
+            scope.spawn(move || tell.send(api.extract(&format!("/slow?n={number}")).status).unwrap());
+        }
+        // All others wait for the gate, so the first answer is that of the request too many.
+        assert_eq!(told.recv().unwrap(), 503);
+        assert_eq!(titles(&api.extract("/saved")), ["Saved"]);
+        let batch = json!({ "urls": [api.web.url("/saved"), "example.com"] });
+        let pages = value(&api.json("POST", "/batch", &batch));
+        assert_eq!([&pages[0]["title"], &pages[1]["title"]], [&json!("Saved"), &Value::Null]);
+        assert_eq!(api.json("POST", "/batch", &json!({ "urls": [api.web.url("/new")] })).status, 503);
+        drop(closed);
+        drop(tell);
+        assert!(told.iter().all(|status| status == 200));
+    });
+}
+
+#[test]
+fn a_time_map_leads_to_the_page_that_declared_the_url() {
+    let head = |request: &varve_testkit::web::Request| {
+        Answer::html(format!(
+            "<!DOCTYPE html><title>Mobile</title><link rel=canonical href='{}'><article><p>A varve is the \
+             thin layer of sediment that a lake lays down each year.</p></article>",
+            request.url("/page")
+        ))
+    };
+    let api = Api::new(Site::new().computed("/mobile", head));
+    assert_eq!(api.extract("/mobile").status, 200);
+    let map = api.origins.get(&format!("/timemap/link/{}", api.web.url("/page")));
+    let captured = format!("/timemap/link/{}", api.web.url("/mobile"));
+    assert_eq!((map.status, map.header("location")), (302, Some(captured.as_str())));
+    assert!(api.origins.get(&captured).text().contains("first last memento"));
 }

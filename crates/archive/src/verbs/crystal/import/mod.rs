@@ -67,6 +67,10 @@ pub struct ProjectImported {
     pub left_behind: u64,
     /// Rows that were skipped because a URL in them has a user name or a password.
     pub with_user_info: u64,
+    /// Whether the version could not be added to the search index. The next search tries again, and
+    /// reports the error.
+    #[serde(skip)]
+    pub is_unindexed: bool,
 }
 
 /// Imports the project at `path`. `progress` is called for each revision.
@@ -309,7 +313,7 @@ impl ProjectImport<'_> {
         };
         let version = write_version(&self.history.into(), &manifest)?;
         self.history.move_head(parent, version)?;
-        index_new_versions(self.history);
+        self.done.is_unindexed = index_new_versions(self.history).is_err();
         Ok(version)
     }
 }
