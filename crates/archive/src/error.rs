@@ -17,6 +17,28 @@ use varve_crawl::{CrawlError, and_more};
 /// Why a verb failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
+    /// A file cannot be read as a WARC or ARC file.
+    #[error("could not read `{}` as a WARC file", path.display())]
+    WarcFile {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: varve_warc::Error,
+    },
+    /// The target of an export exists.
+    #[error("`{}` exists already", _0.display())]
+    TargetExists(PathBuf),
+    /// A format of several files was to be written to a stream.
+    #[error("this format is a folder of several files, which cannot be written to standard output")]
+    ManyFiles,
+    /// A file cannot be opened.
+    #[error("could not open `{}`", path.display())]
+    OpenFile {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
     /// There is no version that could be sealed.
     #[error("there are no versions to seal")]
     NothingToSeal,

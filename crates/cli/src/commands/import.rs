@@ -13,6 +13,7 @@ use super::crystal;
 use crate::error_report::one_line;
 use crate::printer::{Printer, WARNING_STYLE, counted, human_size, visible};
 use crate::verb::{Error, ExitStatus, Session, Verb};
+use crate::version_text::UNINDEXED_TEXT;
 
 /// Findings that are printed for each file.
 const MAX_PRINTED_FINDINGS: usize = 20;
@@ -134,10 +135,13 @@ impl ImportArgs {
         let bar = printer.progress_bytes(Some(total));
         let request =
             web_archive::Request { files, message: self.message.clone(), author: self.author.clone() };
-        let results = web_archive::import(history, &request, &|bytes| bar.inc(bytes))?;
+        let report = web_archive::import(history, &request, &|bytes| bar.inc(bytes))?;
         printer.end_progress();
+        if report.is_unindexed {
+            printer.warn(UNINDEXED_TEXT);
+        }
         let mut outcome = ExitStatus::Done;
-        for (path, result) in results {
+        for (path, result) in report.files {
             match result {
                 Ok(imported) if self.json => {
                     printer.json(&imported)?;

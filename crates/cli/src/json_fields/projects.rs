@@ -92,6 +92,17 @@ pub(super) const VERB_FIELDS: &[JsonVerb] = &[
                     ("bytes", "number", "the size of the file"),
                 ],
             },
+            JsonObject {
+                when: "One object for an index",
+                fields: &[
+                    ("path", "string", "the file or folder"),
+                    ("files", "number", "files that were indexed"),
+                    ("lines", "number", "its lines"),
+                    ("unaddressable", "number", "records that begin inside a compressed member"),
+                    ("findings", "number", "damage in the files"),
+                    ("bytes", "number", "the size of the index, or of its blocks"),
+                ],
+            },
         ],
     },
     JsonVerb {

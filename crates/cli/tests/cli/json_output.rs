@@ -364,6 +364,7 @@ fn projects_and_sites(runner: &mut JsonRunner, web: &Web) {
     runner.check("crystal save-as", &["crystal", "save-as", "p.crystalproj", "q.crystalproj"]);
     runner.check("crystal property", &["crystal", "property", "--project", "p.crystalproj"]);
     runner.check("export", &["-C", "p.crystalproj", "export", "--format", "warc", "out.warc.gz"]);
+    runner.check("export", &["export", "--format", "cdxj", "--from", "out.warc.gz", "out.cdxj"]);
     runner.check("log", &["-C", "p.crystalproj", "log"]);
     let page = web.url("/fixed");
     runner.check("capture", &[&["-C", "p.crystalproj", "capture", &page][..], &QUICK].concat());

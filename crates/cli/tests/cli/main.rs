@@ -40,6 +40,7 @@ mod streams;
 mod token;
 mod urls;
 mod user_info;
+mod web_archives;
 
 use std::process::{Command, Output};
 

@@ -358,7 +358,7 @@ impl<S: ReadAt> WarcReader<S> {
 
     /// Where the bytes of the last record end, once it was finished. Findings from there on are not
     /// about it.
-    pub(crate) fn record_end(&self) -> u64 {
+    pub fn record_end(&self) -> u64 {
         let is_packed = self.members.encoding() != Encoding::Plain;
         if is_packed && self.members.at_member_start() {
             return self.members.previous_member_end();

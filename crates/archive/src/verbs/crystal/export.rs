@@ -9,7 +9,6 @@
 mod captures;
 mod plan;
 mod restore;
-mod unfinished;
 
 use std::fs;
 use std::io::Read;
@@ -21,9 +20,9 @@ use varve_core::history::{ListCursor, VersionFilter};
 use varve_core::{RecordId, VersionId};
 use varve_crystal::{CreateOptions, PROJECT_SUFFIX, ProjectWriter, ResolvedPath, resolve};
 
-use self::unfinished::UnfinishedFolder;
 use super::fact::{MEDIA_TYPE, ProjectFact};
 use crate::error::ArchiveError;
+use crate::unfinished_folder::UnfinishedFolder;
 use varve_repository::archive::hex_digits;
 use varve_repository::history::ArchiveHistoryReader;
 

@@ -29,7 +29,16 @@ pub struct Request {
     pub author: Option<String>,
 }
 
-/// The result: what became of each file, or why it could not be read.
+/// The result of an import.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// What became of each file.
+    pub files: Vec<FileResult>,
+    /// Whether the search index could not be updated. The next search tries again.
+    pub is_unindexed: bool,
+}
+
+/// What became of a file, or why it could not be read.
 pub type FileResult = (PathBuf, Result<FileImported, ArchiveError>);
 
 /// Imports files. The records of all files are stored before the first version is made, so the order
@@ -40,7 +49,7 @@ pub fn import(
     history: &ArchiveHistoryWriter,
     request: &Request,
     progress: &dyn Fn(u64),
-) -> Result<Vec<FileResult>, ArchiveError> {
+) -> Result<Report, ArchiveError> {
     let mut import = WarcImport::new(history, request.message.clone(), request.author.clone())?;
     let mut results: Vec<FileResult> = Vec::new();
     let mut parts: Vec<(usize, ImportPart)> = Vec::new();
@@ -74,8 +83,8 @@ pub fn import(
     }
     import.add_to_head()?;
     note_done(history, results.iter().filter_map(|(_, result)| result.as_ref().ok()))?;
-    index_new_versions(history);
-    Ok(results)
+    let is_unindexed = index_new_versions(history).is_err();
+    Ok(Report { files: results, is_unindexed })
 }
 
 /// Whether an error is about a file to import, and not about the archive.

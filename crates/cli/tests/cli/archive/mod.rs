@@ -7,6 +7,7 @@ mod capture;
 mod cookies;
 mod damage;
 mod errors;
+mod exporting;
 mod flips;
 mod format;
 mod full_disk;

@@ -15,7 +15,7 @@ const FOLDER_PREFIX: &str = ".varve-export-";
 const LOCK_FILE: &str = "lock";
 
 /// A folder of one export, removed in the end.
-pub(super) struct UnfinishedFolder {
+pub(crate) struct UnfinishedFolder {
     parent: Folder,
     name: String,
     _lock: File,
@@ -23,7 +23,7 @@ pub(super) struct UnfinishedFolder {
 
 impl UnfinishedFolder {
     /// Makes a folder in `parent`, and removes those that killed exports left there.
-    pub(super) fn begin(parent: &Path) -> Result<Self, FolderError> {
+    pub(crate) fn begin(parent: &Path) -> Result<Self, FolderError> {
         let parent = Folder::open(parent)?;
         remove_abandoned(&parent)?;
         for number in 0_u64.. {
@@ -40,7 +40,7 @@ impl UnfinishedFolder {
         unreachable!("a name is free before the numbers end")
     }
 
-    pub(super) fn path(&self) -> PathBuf {
+    pub(crate) fn path(&self) -> PathBuf {
         self.parent.path().join(&self.name)
     }
 }

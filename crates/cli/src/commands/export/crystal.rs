@@ -1,6 +1,6 @@
-//! `varve export`: writes a version in another format.
+//! `varve export --format crystal`, and the WARC file of a Crystal project.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -8,73 +8,22 @@ use varve_archive::verbs::crystal::export::{ProjectExported, export, export_all}
 use varve_archive::verbs::crystal::project::{info, save_as};
 use varve_archive::verbs::crystal::verify::revisions_at_most;
 use varve_archive::verbs::crystal::warc::{self, Description, WarcExported};
-use varve_archive::{ArchiveError, VersionId};
-use varve_archive::{Layout, detect_layout};
+use varve_archive::{ArchiveError, Layout, VersionId, detect_layout};
 
+use super::{ExportArgs, HEAD_NAME};
 use crate::clock;
 use crate::printer::{Printer, counted, human_size, visible};
 use crate::session::{SOFTWARE_NAME, Session};
-use crate::verb::{Error, ExitStatus, Verb};
+use crate::verb::{Error, ExitStatus};
 use crate::version_names::resolve_version;
 
-/// The default version.
-const HEAD_NAME: &str = "HEAD";
-
-/// Write a version in another format
-///
-/// `--format crystal` makes a Crystal project. A version that was imported from a project becomes
-/// that project again, with every row id and every byte of the bodies; any other version becomes a
-/// project of its captures, with the roots, groups and aliases of the plan. With `--all`, the captures
-/// of all versions become revisions in the order of time. Content that the format cannot hold is listed. The project is written
-/// completely or not at all. From a Crystal project it makes a copy, as `crystal save-as` does.
-///
-/// `--format warc` writes all revisions of a Crystal project into one WARC file, compressed if its
-/// name ends with `.gz`. Cookies that were sent are not exported, nor revisions of
-/// URLs with a user name or a password. With `--json`, prints one object:
-/// `path`, `records`, `revisits`, `failures`, `missing`, `left_behind`,
-/// `with_user_info`, `bytes`.
-#[derive(clap::Args)]
-#[command(after_help = "\
-Examples:
-  varve export --format crystal museum.crystalproj
-  varve export --format crystal old.crystalproj --version HEAD~3 --json
-  varve export --format crystal all.crystalproj --all
-  varve -C museum.crystalproj export --format warc -o museum.warc.gz")]
-pub(super) struct ExportArgs {
-    /// Make a Crystal project from a version, or a WARC file from a Crystal project
-    #[arg(long, value_name = "FORMAT", value_parser = ["crystal", "warc"])]
-    format: String,
-
-    /// The file or folder to write; it must not exist
-    #[arg(value_name = "DEST", required_unless_present = "output", conflicts_with = "output")]
-    target: Option<PathBuf>,
-
-    /// The same as DEST
-    #[arg(short, long, value_name = "DEST")]
-    output: Option<PathBuf>,
-
-    /// The version to export
-    #[arg(long, value_name = "VERSION", default_value = HEAD_NAME)]
-    version: String,
-
-    /// Export all versions into one project
-    #[arg(long, conflicts_with = "version")]
-    all: bool,
-
-    /// Print one JSON object: `path`, `version`, `restored`, `resources`, `revisions`, `left_behind`
-    #[arg(long)]
-    json: bool,
-}
-
-impl Verb for ExportArgs {
-    fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
-        let target = self.target.as_ref().or(self.output.as_ref()).expect("clap asks for one of them");
-        if self.format == "warc" {
-            return self.warc(target, session);
-        }
+impl ExportArgs {
+    /// Writes a version, or all of them, as a project.
+    pub(super) fn project(&self, session: &mut Session) -> Result<ExitStatus, Error> {
+        let target = self.target();
         let root = session.root()?;
         if detect_layout(&root) == Some(Layout::Crystal) {
-            return self.copy(&root, target, session);
+            return self.copy_project(&root, target, session);
         }
         let history = session.open_archive_reader()?;
         let version = match self.all {
@@ -95,11 +44,9 @@ impl Verb for ExportArgs {
         printer.json(&project_json(&exported, version))?;
         Ok(ExitStatus::Done)
     }
-}
 
-impl ExportArgs {
     /// Copies a project.
-    fn copy(&self, root: &Path, target: &Path, session: &mut Session) -> Result<ExitStatus, Error> {
+    fn copy_project(&self, root: &Path, target: &Path, session: &mut Session) -> Result<ExitStatus, Error> {
         if self.version != HEAD_NAME {
             return Err(ArchiveError::KeepsNoVersions.into());
         }
@@ -121,8 +68,8 @@ impl ExportArgs {
     }
 
     /// Writes a project as one WARC file.
-    fn warc(&self, target: &Path, session: &mut Session) -> Result<ExitStatus, Error> {
-        let root = session.root()?;
+    pub(super) fn project_as_warc(&self, session: &mut Session) -> Result<ExitStatus, Error> {
+        let (target, root) = (self.target(), session.root()?);
         let about = Description { software: SOFTWARE_NAME, clock: Arc::new(clock::now) };
         let printer = &mut session.printer;
         let bar = printer.progress(Some(revisions_at_most(&root)?), "revisions");

@@ -1,0 +1,9 @@
+//! `export`: writes what an archive has in the formats of other programs.
+//!
+//! A file appears under its name complete or not at all. The exports of Crystal projects are in
+//! `verbs::crystal`.
+
+pub mod cdx;
+mod output;
+
+pub use output::ExportTarget;

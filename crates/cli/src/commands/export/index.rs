@@ -1,0 +1,64 @@
+//! `varve export --format cdxj`, `cdx` and `zipnum`.
+
+use serde_json::json;
+use varve_archive::verbs::export::cdx::{
+    CdxExported, CdxFinding, CdxFormat, CdxSources, bytes_to_index, export,
+};
+
+use super::{ExportArgs, with_target};
+use crate::printer::{BAD_STYLE, Printer, counted, human_size, visible};
+use crate::session::Session;
+use crate::verb::{Error, ExitStatus};
+
+impl ExportArgs {
+    /// Indexes WARC files, or the silos of the archive.
+    pub(super) fn index(&self, format: CdxFormat, session: &mut Session) -> Result<ExitStatus, Error> {
+        let archive = if self.from.is_empty() { Some(session.open_archive()?) } else { None };
+        let sources = match &archive {
+            Some(archive) => CdxSources::Silos(archive),
+            None => CdxSources::Files(&self.from),
+        };
+        let printer = &mut session.printer;
+        let bar = printer.progress_bytes(Some(bytes_to_index(&sources)?));
+        let exported = with_target(self.target(), printer, |target| {
+            Ok(export(&sources, format, target, &|bytes| bar.inc(bytes))?)
+        })?;
+        printer.end_progress();
+        for CdxFinding { file, finding } in &exported.findings {
+            let place = format!("{}, byte {}", file.display(), finding.offset);
+            let text = format!("{place}: {}", finding.message);
+            printer.warn(format_args!("{BAD_STYLE}{}{BAD_STYLE:#}", visible(&text)));
+        }
+        self.print_index(&exported, printer)?;
+        Ok(ExitStatus::of_findings(exported.finding_count + exported.unaddressable))
+    }
+
+    fn print_index(&self, exported: &CdxExported, printer: &mut Printer) -> Result<(), Error> {
+        let CdxExported { path, files, lines, unaddressable, bytes, finding_count, .. } = exported;
+        let path = path.to_string_lossy();
+        if self.json {
+            return printer.json(&json!({
+                "path": path,
+                "files": files,
+                "lines": lines,
+                "unaddressable": unaddressable,
+                "findings": finding_count,
+                "bytes": bytes,
+            }));
+        }
+        if *unaddressable > 0 {
+            printer.warn(format_args!(
+                "{} not indexed, because they begin inside a compressed member: `varve doctor --repair` gives \
+                 each record one of its own",
+                counted(*unaddressable, "record")
+            ));
+        }
+        let what = format!("{} of {}", counted(*lines, "line"), counted(*files, "file"));
+        let text = format!("{}: {what}, {}", visible(&path), human_size(*bytes));
+        if !self.is_stream() {
+            return printer.line(text);
+        }
+        printer.say(text);
+        Ok(())
+    }
+}
