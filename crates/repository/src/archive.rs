@@ -215,11 +215,10 @@ pub fn resolve(store: &StoreReader, text: &str) -> Result<RecordId, RepositoryEr
 pub fn read_settings(layout: &ArchivePaths) -> Result<ArchiveSettings, RepositoryError> {
     if !layout.is_archive() {
         let path = layout.root().to_owned();
-        let is_aardwarc = detect_layout(&path) == Some(Layout::Aardwarc);
-        return Err(if is_aardwarc {
-            RepositoryError::OnlyObjects { path }
-        } else {
-            RepositoryError::NotAnArchive { path }
+        return Err(match detect_layout(&path) {
+            Some(Layout::Aardwarc) => RepositoryError::OnlyObjects { path },
+            Some(Layout::WebArchive) => RepositoryError::ReadInPlace { path },
+            _ => RepositoryError::NotAnArchive { path },
         });
     }
     let path = layout.settings();
