@@ -79,11 +79,11 @@ impl Verb for SealArgs {
 
 impl SealArgs {
     fn seal(&self, session: &mut Session) -> Result<ExitStatus, Error> {
+        let history = session.open_archive_history()?;
         let signers = match self.key.is_empty() {
             true => read_own_signer(&ArchivePaths::new(&session.root()?))?.into_iter().collect(),
             false => self.key.iter().map(|path| read_signer(path)).collect::<Result<Vec<_>, _>>()?,
         };
-        let history = session.open_archive_history()?;
         let report = seal(&history, &signers)?;
         if let Some(path) = &self.timestamp_request {
             let request = request_timestamp(report.checkpoint.as_bytes());

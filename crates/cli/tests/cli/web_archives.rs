@@ -305,9 +305,16 @@ fn links_are_not_followed_and_loops_end() {
 fn verbs_that_write_say_what_to_do() {
     let files = Files::new();
     let archive = files.write("one.warc", crawls().0);
-    for words in
-        [&["tag", "first", "HEAD"][..], &["commit", "-m", "x", "one.warc", "--url", "https://a.example/"]]
-    {
+    for words in [
+        &["tag", "first", "HEAD"][..],
+        &["commit", "-m", "x", "one.warc", "--url", "https://a.example/"],
+        &["capture", "https://a.example/"],
+        &["store", "one.warc"],
+        &["purge", "--drop", "https://a.example/", "--reason", "x"],
+        &["gc"],
+        &["seal"],
+        &["rebuild"],
+    ] {
         let output = files.run(&archive, words);
         assert_eq!(output.status.code(), Some(2), "{words:?}");
         let said = stderr(&output);
