@@ -29,7 +29,7 @@ pub(super) fn open_kept_index(
         }
     }
     let index: Box<dyn SearchIndexRead> = Box::new(SqliteSearchIndex::open_to_read(path.as_path())?);
-    Ok(OpenedIndex::Stored { index, missing: 0 })
+    Ok(OpenedIndex::Stored { index, gap: None })
 }
 
 fn make_index(archive: &WebArchiveHistoryReader, history: &HistoryReader) -> Result<(), RepositoryError> {
