@@ -20,7 +20,7 @@ use crate::error::WebArchiveError;
 use crate::file_state::FileState;
 use crate::finding::ArchiveFinding;
 use crate::record_files::{FileKind, FileList, RecordBytes, RecordFile, list_package};
-use crate::record_places::{IndexedFile, IndexedRecordFile, PLACES_FILE, write_places};
+use crate::record_places::{IndexedRecordFile, PLACES_FILE, ReadFile, write_places};
 use crate::revisits::resolve_revisits;
 use crate::scan_records::{IndexableRecord, ScannedPart, scan_part};
 use crate::staging::{FilePlace, STAGING_FILE, Staging};
@@ -137,7 +137,7 @@ fn remove_other_states(parent: &Path, current: &Path) {
     }
 }
 
-/// Whether nothing was added to a folder for so long.
+/// Whether a folder was last changed more than `age` ago.
 fn is_older(entry: &std::fs::DirEntry, age: Duration) -> bool {
     let modified = entry.metadata().and_then(|about| about.modified()).ok();
     modified.and_then(|modified| modified.elapsed().ok()).is_some_and(|elapsed| elapsed > age)
@@ -169,12 +169,12 @@ fn make_index(
     drop(catalog);
     let IndexMaking { staging, record_files, findings, .. } = reading;
     drop(staging);
-    let files: Vec<IndexedFile> = archive
+    let files: Vec<ReadFile> = archive
         .list
         .files
         .iter()
         .zip(&archive.states)
-        .map(|(file, state)| IndexedFile { relative: file.relative.clone(), state: *state })
+        .map(|(file, state)| ReadFile { relative: file.relative.clone(), state: *state })
         .collect();
     let places_path = folder.join(PLACES_FILE);
     write_places(folder, &files, &record_files, &findings)
