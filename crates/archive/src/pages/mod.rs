@@ -6,7 +6,7 @@
 //!
 //! | file | owns |
 //! | --- | --- |
-//! | `batch` | several URLs: what saved extractions answer, and what is fetched |
+//! | `batch` | several URLs: those with a saved extraction, and those to fetch |
 //! | `page_error`, `service_options`, `url_request` | values: why a page has no extraction, the options of a service, and the URL of a request |
 //! | `live_page`, `host_turns` | a page of the live web: redirects, settings of domains, one request at a time per host |
 //! | `save_page` | stores exchanges, their version, the extraction |

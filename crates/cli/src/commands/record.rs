@@ -22,7 +22,7 @@ use crate::verb::{Error, ExitStatus, Session, Verb};
 /// and makes a version. The profile is removed: cookies and passwords of the session are not kept. The browser trusts
 /// the certificates of this recording only; nothing is installed.
 ///
-/// What is recorded, and what is not, is described at `varve proxy`. A recording that was interrupted is ended with
+/// `varve help proxy` describes the limits of a recording. A recording that was interrupted is ended with
 /// `varve proxy --finish`.
 #[derive(clap::Args)]
 #[command(after_help = "\

@@ -49,7 +49,7 @@ async fn fetch(
 ) -> Result<Response, ApiError> {
     let pages = page_service(state)?;
     let (lookup, wanted) = (Arc::clone(&pages), url.clone());
-    // What is saved answers at once: requests that wait for web sites do not delay it.
+    // A saved extraction answers at once: requests that wait for web sites do not delay it.
     let saved = read_archive(move || match lookup.saved(&wanted, method) {
         Ok(page) => page.map(|page| page_response(StatusCode::OK, &page, is_pretty)).transpose(),
         Err(error) => failed(&wanted, error, is_pretty).map(Some),

@@ -29,7 +29,7 @@ const MAX_CERTIFICATES: usize = 16;
 
 /// A timestamp with the signature of one signer.
 pub(super) struct SignedToken<'a> {
-    /// What is signed.
+    /// The signed bytes.
     pub(super) content: &'a [u8],
     certificates: Vec<&'a [u8]>,
     digest: &'static Algorithm,
