@@ -24,7 +24,7 @@ use rcgen::{
 };
 use ring::digest::{SHA256, digest};
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName};
 use rustls::sign::CertifiedKey;
 use time::{Duration, OffsetDateTime};
 use varve_file::NewFile;
@@ -51,6 +51,9 @@ pub enum AuthorityError {
     /// A certificate or a key could not be made.
     #[error("the certificate authority cannot make a certificate")]
     Make(#[source] rcgen::Error),
+    /// No certificate can be made for this.
+    #[error("{0:?} is no name of a host")]
+    Host(String),
     /// The key cannot be used by the TLS library.
     #[error("the key of a certificate cannot be used")]
     Key(#[source] rustls::Error),
@@ -171,6 +174,8 @@ impl CertificateAuthority {
     }
 
     fn make_certificate(&self, host: &str) -> Result<CertifiedKey, AuthorityError> {
+        // A certificate can name what no client accepts as a host, such as a name with a NUL.
+        ServerName::try_from(host).map_err(|_| AuthorityError::Host(host.to_owned()))?;
         let mut params = CertificateParams::new(vec![host.to_owned()]).map_err(AuthorityError::Make)?;
         set_validity(&mut params, HOST_DAYS);
         // A common name has 64 characters at most; clients use the alternative name.
@@ -213,7 +218,7 @@ mod tests {
     use super::*;
     use rustls::client::WebPkiServerVerifier;
     use rustls::client::danger::ServerCertVerifier;
-    use rustls::pki_types::{ServerName, UnixTime};
+    use rustls::pki_types::UnixTime;
 
     fn is_trusted(
         authority: &CertificateAuthority,
@@ -244,7 +249,7 @@ mod tests {
         let long = format!("{}.example", "a".repeat(63));
         assert!(is_trusted(&ours, &ours, &long, &long));
         for wrong in ["ä.example", "a\0b"] {
-            assert!(matches!(ours.certificate_for(wrong), Err(AuthorityError::Make(_))), "{wrong}");
+            assert!(matches!(ours.certificate_for(wrong), Err(AuthorityError::Host(_))), "{wrong:?}");
         }
     }
 
