@@ -356,6 +356,8 @@ fn projects_and_sites(runner: &mut JsonRunner, web: &Web) {
     AardwarcMaker::new(&runner.root.path().join("aardwarc")).add_silo(&[resource(b"small")]);
     runner.check("import", &["-C", "m", "import", "aardwarc"]);
     runner.check("export", &["-C", "m", "export", "--format", "crystal", "p.crystalproj"]);
+    runner.check("export", &["-C", "m", "export", "--format", "warc", "m.warc.gz"]);
+    runner.check("export", &["-C", "m", "export", "--format", "wacz", "m.wacz"]);
     runner.check("import", &["-C", "m", "import", "p.crystalproj"]);
     runner.check("crystal info", &["crystal", "info", "p.crystalproj"]);
     runner.check("crystal verify", &["crystal", "verify", "p.crystalproj"]);
