@@ -44,8 +44,9 @@ pub use varve_repository::rows::MissingChanges;
 pub use varve_repository::settings::FORMAT_NUMBER;
 pub use varve_repository::{
     Archive, ArchivePaths, ArchiveSettings, ArchiveWriter, BodyFailure, BodyFailures, ByteSize, Clock,
-    FailedPages, Layout, Objects, PackingMethod, RepositoryError, SettingsError, SizeError, SubstituteStore,
-    WriterOptions, detect_layout, find_root, history, tree,
+    FailedPages, IndexPlace, Layout, Objects, OpenProgress, PackingMethod, RepositoryError, SettingsError,
+    SizeError, SubstituteStore, WebArchiveError, WriterOptions, detect_layout, detect_own_layout, find_root,
+    history, tree,
 };
 pub use varve_store::aardwarc::{AardwarcError, AardwarcStore};
 pub use varve_store::index::IndexError;

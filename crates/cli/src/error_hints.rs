@@ -17,7 +17,7 @@ use varve_archive::verbs::urls::add::AddError;
 use varve_archive::verbs::verify::VerifyFileError;
 use varve_archive::{
     AardwarcError, ArchiveError, CatalogError, CrawlError, EditError, EntryKind, FolderError, IndexError,
-    LockError, RecordPackError, RepositoryError, SettingsError, StoreError,
+    LockError, RecordPackError, RepositoryError, SettingsError, StoreError, WebArchiveError,
 };
 use varve_serve::ServeError;
 
@@ -156,7 +156,7 @@ fn archive_hint(failure: &ArchiveError) -> Option<&'static str> {
         ArchiveError::WarcFile { .. } => "`varve doctor FILE` examines it",
         ArchiveError::Exists(_) => "choose another name, or overwrite it with `--force`",
         ArchiveError::NotImportable(_) =>
-            "import takes a Crystal project, or the folder of an AardWARC store, in which `0` holds the first silos",
+            "import takes WARC and ARC files and folders of them, a Crystal project, or the folder of an AardWARC store, in which `0` holds the first silos",
         ArchiveError::NoDictionary { .. } =>
             "a dictionary is made from pages in the archive: capture or commit some first",
         ArchiveError::NotAUrl { text, .. } if !text.contains("://") =>
@@ -232,6 +232,14 @@ fn repository_hint(failure: &RepositoryError) -> Option<&'static str> {
             "nothing was changed; restore `moku.db` from a copy, or store the bodies in an archive with `varve store`",
         RepositoryError::NotForVersions { .. } =>
             "`varve import` copies it into an archive, which keeps versions",
+        RepositoryError::ReadInPlace { .. } =>
+            "`varve import` copies it into an archive, to which versions can be added",
+        RepositoryError::WebArchive(WebArchiveError::Changed { .. } | WebArchiveError::RecordGone { .. }) =>
+            "run the command again: it then reads the files as they are now",
+        RepositoryError::WebArchive(WebArchiveError::NoOriginal { .. }) =>
+            "name the folder that also has the files of the earlier crawl",
+        RepositoryError::WebArchive(WebArchiveError::Write { source, .. }) => write_hint(source.kind()),
+        RepositoryError::WebArchive(_) => "`varve doctor FILE` says what is wrong with a file",
         RepositoryError::DownloadFailed { .. } =>
             "`--newest-good` shows the newest capture with a good response; `varve log URL` shows them all",
         RepositoryError::Crystal(failure) => crystal_hint(failure),
@@ -348,7 +356,7 @@ fn doctor_hint(failure: &DoctorError) -> Option<&'static str> {
         DoctorError::NoFolder(_) => "make the folder first",
         DoctorError::NotAFolder(_) => "make the folder first, or repair one file at a time",
         DoctorError::Read { source, .. } if source.is_zip() =>
-            "unzip it and examine the files in its `archive` folder",
+            "unzip it and repair the files in its `archive` folder",
     }
 }
 

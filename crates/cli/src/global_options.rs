@@ -11,12 +11,13 @@ use crate::duration;
 #[derive(Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct GlobalOptions {
-    /// Work in this archive [default: the nearest from the current folder upwards]
+    /// Work in this archive, or read this WARC, ARC or WACZ file or folder of them [default: the
+    /// nearest archive from the current folder upwards]
     #[arg(
         short = 'C',
         long,
         global = true,
-        value_name = "DIR",
+        value_name = "PATH",
         env = "VARVE_ARCHIVE",
         hide_env_values = true
     )]
@@ -34,6 +35,11 @@ pub(crate) struct GlobalOptions {
     /// missing or out of date
     #[arg(long, global = true, value_name = "DIR", hide_short_help = true)]
     pub(crate) index_in: Option<PathBuf>,
+
+    /// Keep no index of WARC, ARC and WACZ files for the next time; by default it is in the user's
+    /// cache folder
+    #[arg(long, global = true, hide_short_help = true)]
+    pub(crate) no_cache: bool,
 
     // Only Moku sites have projects, so the option is described in `varve moku --help` alone.
     /// Fail if a Moku site belongs to another project; a site without a project is assigned to it when it is written

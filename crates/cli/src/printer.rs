@@ -379,6 +379,14 @@ impl ProgressHandle {
         self.inc(1);
     }
 
+    /// Sets the number of bytes of all the work, which is known only now.
+    pub(crate) fn set_length(&self, bytes: u64) {
+        let template = "{wide_bar} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left";
+        let style = ProgressStyle::with_template(template).expect("the template is well formed");
+        self.bar.set_length(bytes);
+        self.bar.set_style(style);
+    }
+
     /// Adds to the progress; callable from any thread.
     pub(crate) fn inc(&self, more: u64) {
         self.bar.inc(more);

@@ -9,22 +9,22 @@ use std::time::{Duration, Instant};
 
 use clap::{ArgMatches, Command};
 use varve_archive::history::{
-    ArchiveHistoryReader, ArchiveHistoryWriter, HeadState, HistoryReader, HistoryWriter,
-    open_reader_choosing, open_writer_of,
+    ArchiveHistoryReader, ArchiveHistoryWriter, HeadState, HistoryReader, HistoryWriter, ReaderOptions,
+    open_reader_with, open_writer_of,
 };
 use varve_archive::pages::OpenWriterOptions;
 use varve_archive::verbs::moku::must_belong;
 use varve_archive::{
-    Archive, ArchiveError, ArchivePaths, ArchiveWriter, ByteSize, CaptureChoice, CatalogError, Objects,
-    RepositoryError, StoreRecovery, SubstituteStore, VersionId, WriterOptions, find_root, needs_other_caches,
-    with_built_caches,
+    Archive, ArchiveError, ArchivePaths, ArchiveWriter, ByteSize, CaptureChoice, CatalogError, IndexPlace,
+    Objects, OpenProgress, RepositoryError, StoreRecovery, SubstituteStore, VersionId, WebArchiveError,
+    WriterOptions, find_root, needs_other_caches, with_built_caches,
 };
 
 use crate::clock;
 use crate::error::Error;
 use crate::exit_status::ExitStatus;
 use crate::global_options::GlobalOptions;
-use crate::printer::{Printer, counted};
+use crate::printer::{Printer, ProgressHandle, counted};
 
 /// The functions of the command line that verbs may call.
 ///
@@ -54,6 +54,8 @@ pub(crate) struct Session {
     wait: Duration,
     /// The folder of index and catalog for reading, if `--index-in` was given.
     index_in: Option<PathBuf>,
+    /// Whether `--no-cache` was given.
+    no_cache: bool,
     access: ArchiveAccess,
 }
 
@@ -79,6 +81,7 @@ impl Session {
             readonly: false,
             project: None,
             index_in: None,
+            no_cache: false,
             wait: Duration::ZERO,
             access: ArchiveAccess::default(),
         }
@@ -86,9 +89,14 @@ impl Session {
 
     /// Sets the verb and the global options.
     pub(crate) fn configure(&mut self, verb: String, options: GlobalOptions) {
-        let GlobalOptions { readonly, of_project: project, archive, wait, index_in, .. } = options;
+        let GlobalOptions { readonly, of_project: project, archive, wait, index_in, no_cache, .. } = options;
         (self.archive, self.verb, self.readonly, self.project) = (archive, verb, readonly, project);
-        (self.wait, self.index_in) = (wait, index_in);
+        (self.wait, self.index_in, self.no_cache) = (wait, index_in, no_cache);
+    }
+
+    /// Uses the archive at `path`, which is an argument of the verb.
+    pub(crate) fn use_archive(&mut self, path: PathBuf) {
+        self.archive = Some(path);
     }
 
     /// All verbs and options.
@@ -183,10 +191,51 @@ impl Session {
     /// Opens any layout for reading. In a Crystal project, `choice` selects the revision of a page.
     pub(crate) fn open_reader_choosing(&mut self, choice: CaptureChoice) -> Result<HistoryReader, Error> {
         let root = self.root()?;
-        self.open_with_caches(
-            || open_reader_choosing(&root, choice),
+        let progress = WebArchiveProgress(std::sync::Mutex::new(self.printer.progress_bytes(None)));
+        let open = |index: IndexPlace| {
+            open_reader_with(&root, &ReaderOptions { choice, index, progress: &progress })
+        };
+        let (place, may_move) = (self.index_place(), self.index_in.is_none());
+        let history = self.open_with_caches(
+            || match open(place.clone()) {
+                // An index that cannot be kept is made for this time.
+                Err(RepositoryError::WebArchive(WebArchiveError::Write { .. })) if may_move => {
+                    open(IndexPlace::Temporary)
+                }
+                opened => opened,
+            },
             |layout| Ok(HistoryReader::Archive(ArchiveHistoryReader::open_at(layout)?)),
-        )
+        )?;
+        self.printer.end_progress();
+        self.warn_of_findings(&history)?;
+        Ok(history)
+    }
+
+    /// Where the index of a web archive is kept.
+    fn index_place(&self) -> IndexPlace {
+        if let Some(folder) = &self.index_in {
+            return IndexPlace::Kept(folder.clone());
+        }
+        let named = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let caches = named("XDG_CACHE_HOME").or_else(|| named("HOME").map(|home| home.join(".cache")));
+        match caches {
+            Some(folder) if !self.no_cache => IndexPlace::Kept(folder.join("varve")),
+            _ => IndexPlace::Temporary,
+        }
+    }
+
+    /// Warns if files of a web archive could not be read completely.
+    fn warn_of_findings(&mut self, history: &HistoryReader) -> Result<(), Error> {
+        let HistoryReader::WebArchive(archive) = history else { return Ok(()) };
+        let findings = archive.files().findings().map_err(RepositoryError::from)?;
+        let lost = findings.iter().filter(|finding| finding.is_loss).count() as u64;
+        if lost > 0 {
+            self.printer.warn(format_args!(
+                "{} in these files: not everything can be read; `varve audit` lists them",
+                counted(lost, "finding")
+            ));
+        }
+        Ok(())
     }
 
     /// Opens a varve archive for reading its history; other layouts are rejected.
@@ -405,3 +454,17 @@ const LOCK_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The software that silos name as their writer.
 pub(crate) const SOFTWARE_NAME: &str = concat!("varve/", env!("CARGO_PKG_VERSION"));
+
+/// Shows how far the files of a web archive are read.
+struct WebArchiveProgress(std::sync::Mutex<ProgressHandle>);
+
+impl OpenProgress for WebArchiveProgress {
+    fn begin(&self, bytes: u64) {
+        let bar = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        bar.set_length(bytes);
+    }
+
+    fn advance(&self, bytes: u64) {
+        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).inc(bytes);
+    }
+}

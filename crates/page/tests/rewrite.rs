@@ -4,18 +4,18 @@
 
 use encoding_rs::{Encoding, SHIFT_JIS, UTF_8, UTF_16LE, WINDOWS_1252};
 use proptest::prelude::*;
-use varve_page::rewrite::{HtmlRewrite, LinkRewriter, ShownIn, html};
+use varve_page::rewrite::{FirstMarkup, HtmlRewrite, LinkRewriter, ShownIn, html};
 
-fn rewrite(input: &[u8], encoding: &'static Encoding, first: Option<&str>) -> (Vec<u8>, &'static Encoding) {
+fn rewrite(
+    input: &[u8],
+    encoding: &'static Encoding,
+    first: Option<FirstMarkup>,
+) -> (Vec<u8>, &'static Encoding) {
     let to = |url: &str| format!("/W/{url}");
     let links = LinkRewriter::new("http://h/d/p.html", to).unwrap();
     let mut output = Vec::new();
-    let written = html(
-        input,
-        HtmlRewrite { links, encoding, first: first.map(str::to_owned), shown_in: ShownIn::Replay },
-        &mut output,
-    )
-    .unwrap();
+    let written =
+        html(input, HtmlRewrite { links, encoding, first, shown_in: ShownIn::Replay }, &mut output).unwrap();
     (output, written)
 }
 
@@ -114,17 +114,25 @@ fn links_lead_elsewhere_and_all_else_stays() {
 
 #[test]
 fn the_first_markup_precedes_all_scripts() {
-    let first = Some("<script>1</script>");
+    let first = || Some(FirstMarkup::InHead("<script>1</script>".to_owned()));
     for (from, to) in [
         ("<!doctype html><html><head><title>", "<!doctype html><html><head><script>1</script><title>"),
         ("<!doctype html><script>2</script>", "<!doctype html><script>1</script><script>2</script>"),
         ("<html><body onload=x>", "<html><script>1</script><body onload=x>"),
         ("<!-- <head> --><p>", "<!-- <head> --><script>1</script><p>"),
+        (
+            "<p><iframe srcdoc='&lt;script>2&lt;/script>'>",
+            "<script>1</script><p><iframe srcdoc=\"&lt;script>1&lt;/script>&lt;script>2&lt;/script>\">",
+        ),
         ("no tags", "no tags"),
     ] {
-        let output = rewrite(from.as_bytes(), UTF_8, first).0;
+        let output = rewrite(from.as_bytes(), UTF_8, first()).0;
         assert_eq!(String::from_utf8(output).unwrap(), to);
     }
+    let in_root = FirstMarkup::InRoot("<script href=\"1\"/>".to_owned());
+    let output = rewrite(b"<?xml version=\"1.0\"?><!-- <g> --><svg><script/></svg>", UTF_8, Some(in_root)).0;
+    let expected = "<?xml version=\"1.0\"?><!-- <g> --><svg><script href=\"1\"/><script/></svg>";
+    assert_eq!(String::from_utf8(output).unwrap(), expected);
 }
 
 #[test]
@@ -160,7 +168,7 @@ proptest! {
     #[test]
     fn no_bytes_break_it(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         for encoding in [UTF_8, WINDOWS_1252, SHIFT_JIS, UTF_16LE] {
-            rewrite(&bytes, encoding, Some("<script></script>"));
+            rewrite(&bytes, encoding, Some(FirstMarkup::InHead("<script></script>".to_owned())));
         }
     }
 

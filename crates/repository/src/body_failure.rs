@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 use varve_file::FolderError;
+use varve_webarchive::WebArchiveError;
 
 use crate::error::RepositoryError;
 
@@ -50,6 +51,8 @@ impl RepositoryError {
     pub fn body_failure(&self) -> Option<BodyFailure> {
         match self {
             Self::Absent { .. } | Self::BodyLost { .. } => Some(BodyFailure::Missing),
+            Self::WebArchive(WebArchiveError::NoOriginal { .. }) => Some(BodyFailure::Missing),
+            Self::WebArchive(error) => Some(BodyFailure::of(error)),
             Self::Body(error) => Some(BodyFailure::of(error.carried())),
             Self::ReadObject { source, .. } => Some(BodyFailure::of(source)),
             Self::Store(error) => Some(BodyFailure::of(error)),

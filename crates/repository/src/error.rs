@@ -15,6 +15,7 @@ use varve_plan::PlanError;
 use varve_search::TextRecordError;
 use varve_store::StoreError;
 use varve_store::aardwarc::AardwarcError;
+use varve_webarchive::WebArchiveError;
 
 use crate::settings::SettingsError;
 use crate::tree_manifest_error::ManifestError;
@@ -138,6 +139,15 @@ pub enum RepositoryError {
         /// The project.
         path: PathBuf,
     },
+    /// A web archive is read in place, and nothing is added to it.
+    #[error("`{}` is a web archive of another program, to which nothing is added", path.display())]
+    ReadInPlace {
+        /// The file or folder.
+        path: PathBuf,
+    },
+    /// A web archive cannot be opened or read.
+    #[error(transparent)]
+    WebArchive(#[from] WebArchiveError),
     /// The capture records a failed download, so it has no body.
     #[error("the download of `{}` failed then: {kind}: {}", url.escape_debug(), message.escape_debug())]
     DownloadFailed {

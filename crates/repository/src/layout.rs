@@ -21,11 +21,19 @@ pub enum Layout {
     /// An AardWARC store: it contains `aardwarc.conf`, or `0/` with silos of its kind. It has
     /// objects but no history.
     Aardwarc,
+    /// A WARC, ARC or WACZ file, or a folder of them. It is read in place, and nothing is added.
+    WebArchive,
 }
 
 /// Detects the layout of a folder. A Crystal project may also be given by the path of its opener
-/// file.
+/// file, and a web archive by that of a file.
 pub fn detect_layout(root: &Path) -> Option<Layout> {
+    detect_own_layout(root).or_else(|| varve_webarchive::is_web_archive(root).then_some(Layout::WebArchive))
+}
+
+/// As [`detect_layout`], without web archives. Any folder may have such files somewhere below it, so
+/// they are opened only where the user names them.
+pub fn detect_own_layout(root: &Path) -> Option<Layout> {
     if ArchivePaths::new(root).is_archive() {
         return Some(Layout::Archive);
     }
@@ -49,7 +57,7 @@ fn is_moku_site(root: &Path) -> bool {
 /// The archive that contains `start`: the nearest folder, itself included, that is an archive or a
 /// site of another layout.
 pub fn find_root(start: &Path) -> Option<PathBuf> {
-    start.ancestors().find(|folder| detect_layout(folder).is_some()).map(Path::to_owned)
+    start.ancestors().find(|folder| detect_own_layout(folder).is_some()).map(Path::to_owned)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //!
 //! This crate owns the container: the ZIP archive, `datapackage.json`, the lists of pages, and
 //! packages that hold other packages. It reads versions 1.0 to 1.2 of the format and files without
-//! `profile`. It knows nothing of WARC records: a stored WARC file is given as a [`ByteRange`], which
+//! `profile`. It knows nothing of WARC records: a stored WARC file is given as a [`SourceRange`], which
 //! `varve-warc` reads in place.
 //!
 //! A package comes from a stranger. Names that climb are never opened, members that overlap are
@@ -14,17 +14,19 @@
 //! The crate `zip` was declined here: it reads through one position where readers of ranges need
 //! many, reports no offsets, and opens nothing without a directory.
 
-mod byte_range;
 mod data_package;
 mod error;
 mod package;
 mod pages;
+mod source_range;
+mod verify_package;
 pub mod write;
 pub mod zip;
 
-pub use byte_range::ByteRange;
 pub use data_package::{DataPackage, PackageDigest, PackageProfile, PackageResource};
 pub use error::WaczError;
 pub use package::{MemberRole, Wacz, WaczBytes};
 pub use pages::{PageEntry, PageList, PageListHeader, PageListItem};
+pub use source_range::SourceRange;
+pub use verify_package::verify_package;
 pub use zip::{ZipArchive, ZipFinding, ZipMember, ZipRule};

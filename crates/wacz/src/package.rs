@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use varve_wire::ReadAt;
 
-use crate::byte_range::ByteRange;
 use crate::data_package::{DataPackage, PackageDigest, PackageProfile};
 use crate::error::WaczError;
 use crate::pages::PageList;
-use crate::zip::{MemberReader, PackingMethod, ZipArchive, ZipFinding, ZipMember, refused};
+use crate::source_range::SourceRange;
+use crate::zip::{ZipArchive, ZipCompression, ZipFinding, ZipMember, ZipMemberReader, refused};
 
 /// The bytes of a package, wherever they are.
 pub type WaczBytes = Arc<dyn ReadAt>;
@@ -113,24 +113,25 @@ impl Wacz {
 
     /// The content of a stored member as a source of its own, which is read in place. `None` for a
     /// deflated member: use [`read`](Self::read).
-    pub fn stored(&self, member: &ZipMember) -> Result<Option<ByteRange<WaczBytes>>, WaczError> {
-        if member.is_encrypted || !matches!(member.method, PackingMethod::Stored | PackingMethod::Deflated) {
+    pub fn stored(&self, member: &ZipMember) -> Result<Option<SourceRange<WaczBytes>>, WaczError> {
+        if member.is_encrypted || !matches!(member.method, ZipCompression::Stored | ZipCompression::Deflated)
+        {
             return self.read(member).map(|_| None);
         }
-        if member.method != PackingMethod::Stored {
+        if member.method != ZipCompression::Stored {
             return Ok(None);
         }
         let (start, length) = self.zip.packed_extent(member)?;
-        Ok(Some(ByteRange::new(Arc::clone(&self.bytes), start, length)))
+        Ok(Some(SourceRange::new(Arc::clone(&self.bytes), start, length)))
     }
 
     /// The content of a member as a stream, verified against its checksum.
-    pub fn read(&self, member: &ZipMember) -> Result<MemberReader<'_, WaczBytes>, WaczError> {
+    pub fn read(&self, member: &ZipMember) -> Result<ZipMemberReader<'_, WaczBytes>, WaczError> {
         self.zip.read(member)
     }
 
     /// A list of pages.
-    pub fn pages(&self, member: &ZipMember) -> Result<PageList<MemberReader<'_, WaczBytes>>, WaczError> {
+    pub fn pages(&self, member: &ZipMember) -> Result<PageList<ZipMemberReader<'_, WaczBytes>>, WaczError> {
         Ok(PageList::new(self.read(member)?))
     }
 

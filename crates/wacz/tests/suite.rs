@@ -179,3 +179,25 @@ fn packages_of_other_programs() {
         }
     }
 }
+
+#[test]
+fn changed_files_are_found_by_the_digests_of_the_package() {
+    let hash = "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
+    let json = |hash: &str| {
+        format!(
+            r#"{{"resources":[{{"path":"archive/a.warc","hash":"{hash}","bytes":4}},{{"path":"archive/b.warc"}}]}}"#
+        )
+    };
+    let found = |bytes: Vec<u8>| {
+        let mut rules = Vec::new();
+        varve_wacz::verify_package(&open(bytes), &|_| {}, &mut |finding| rules.push(finding.rule));
+        rules
+    };
+    let package = |json: String| {
+        zip(&[stored("archive/a.warc", b"test".to_vec()), stored("datapackage.json", json)], false).bytes
+    };
+    assert_eq!(found(package(json(hash))), [ZipRule::ResourceMissing]);
+    let other = hash.replace("9f", "00");
+    assert_eq!(found(package(json(&other))), [ZipRule::ResourceDigest, ZipRule::ResourceMissing]);
+    assert_eq!(found(zip(&[stored("a", b"".to_vec())], false).bytes), [ZipRule::DataPackage]);
+}

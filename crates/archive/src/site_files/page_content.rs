@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use varve_core::history::Capture;
 use varve_page::charset;
-use varve_page::rewrite::{HtmlRewrite, LinkRewriter, ShownIn, css, html};
+use varve_page::rewrite::{FirstMarkup, HtmlRewrite, LinkRewriter, ShownIn, css, html};
 use varve_repository::media_type::of_name;
 
 use super::LinkTargets;
@@ -62,8 +62,9 @@ impl PageContent {
         }
         // A file has no header that names its encoding.
         let written = if encoding.is_ascii_compatible() { encoding } else { encoding_rs::UTF_8 };
-        let first = (form == ContentForm::Page && !is_declared)
-            .then(|| format!("<meta charset=\"{}\">", written.name().to_ascii_lowercase()));
+        let first = (form == ContentForm::Page && !is_declared).then(|| {
+            FirstMarkup::InHead(format!("<meta charset=\"{}\">", written.name().to_ascii_lowercase()))
+        });
         html(input, HtmlRewrite { links, encoding, first, shown_in: ShownIn::File }, output).map(drop)
     }
 }

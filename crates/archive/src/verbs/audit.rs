@@ -16,14 +16,15 @@ use varve_store::index::IndexOptions;
 use varve_store::silo::SiloFile;
 
 use super::audit_site::{self, audit_site};
+use super::audit_web_archive;
 use super::crystal::verify::{audit_project, revisions_at_most};
 use crate::error::ArchiveError;
 use crate::text::grouped;
 use varve_repository::archive::Archive;
 use varve_repository::archive_writer::dictionary_damage;
-use varve_repository::history::HistoryAudit;
+use varve_repository::history::{HistoryAudit, WebArchiveHistoryReader};
 use varve_repository::objects::Objects;
-use varve_repository::{Layout, RepositoryError, detect_layout};
+use varve_repository::{IndexPlace, Layout, RepositoryError, detect_layout};
 
 pub use varve_store::audit::{AuditFinding, AuditKind, AuditSeverity};
 
@@ -91,6 +92,11 @@ pub enum CheckedItems {
         /// Revisions with bodies.
         bodies: u64,
     },
+    /// A web archive.
+    WebArchive {
+        /// Files of records.
+        files: u64,
+    },
 }
 
 /// An archive or another layout that can be audited.
@@ -103,6 +109,8 @@ pub enum AuditSubject {
     Site(PathBuf),
     /// A Crystal project.
     Project(PathBuf),
+    /// WARC, ARC and WACZ files of other programs.
+    WebArchive(Box<WebArchiveHistoryReader>),
 }
 
 /// The amount of work of an audit, for a progress display.
@@ -120,6 +128,9 @@ impl AuditSubject {
             Some(Layout::Aardwarc) => Self::Aardwarc(root.to_owned()),
             Some(Layout::Moku) => Self::Site(root.to_owned()),
             Some(Layout::Crystal) => Self::Project(root.to_owned()),
+            Some(Layout::WebArchive) => {
+                Self::WebArchive(Box::new(WebArchiveHistoryReader::open(root, &IndexPlace::Temporary, &())?))
+            }
             _ => Self::Archive(Box::new(Archive::open_to_audit(root)?)),
         })
     }
@@ -135,6 +146,7 @@ impl AuditSubject {
             Self::Aardwarc(root) => AuditWork::Bytes(Objects::bytes_to_read(root).ok().flatten()),
             Self::Site(root) => AuditWork::Bytes(audit_site::bytes_to_read(root).ok()),
             Self::Project(root) => AuditWork::Revisions(revisions_at_most(root).unwrap_or(0)),
+            Self::WebArchive(archive) => AuditWork::Bytes(Some(audit_web_archive::bytes_to_read(archive))),
         })
     }
 
@@ -152,6 +164,15 @@ impl AuditSubject {
                 if request.since.is_some() || request.sample.is_some() =>
             {
                 Err(ArchiveError::AuditedWhole(root.clone()))
+            }
+            Self::WebArchive(archive) if request.since.is_some() || request.sample.is_some() => {
+                Err(ArchiveError::AuditedWhole(archive.files().root().to_owned()))
+            }
+            Self::WebArchive(archive) => {
+                let checked = CheckedItems::WebArchive { files: 0 };
+                to_the_end(checked, found, |found| {
+                    audit_web_archive::audit_web_archive(archive, request.quick, progress, found)
+                })
             }
             Self::Aardwarc(root) => {
                 let checked = CheckedItems::Aardwarc { silos: 0 };

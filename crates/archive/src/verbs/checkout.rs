@@ -19,7 +19,7 @@ use crate::error::ArchiveError;
 pub use crate::site_files::FileOptions;
 use crate::site_files::{FilesUpdate, MARK_FILE, TreeCondition};
 use varve_repository::atomic_replace::replace;
-use varve_repository::detect_layout;
+use varve_repository::detect_own_layout;
 pub use varve_repository::history::{CheckoutReport, CoveredPages};
 use varve_repository::history::{
     HistoryReader, HistoryWriter, WorkingTree, known_version, update_tree, write_tree, write_tree_lossy,
@@ -219,7 +219,7 @@ fn own_folder_around(folder: &Path) -> Option<PathBuf> {
     let resolved = resolved(folder);
     let is_own = |place: &&Path| {
         let is_named = place.file_name().is_some_and(|name| OWN_FOLDERS.iter().any(|own| name == *own));
-        is_named && place.parent().is_some_and(|parent| detect_layout(parent).is_some())
+        is_named && place.parent().is_some_and(|parent| detect_own_layout(parent).is_some())
     };
     resolved.ancestors().find(is_own).map(Path::to_owned)
 }

@@ -12,6 +12,7 @@ use varve_warc::inspect::{self, inspect};
 use varve_warc::repair::{RepairError, WarcRepair};
 use varve_warc::write::Packing;
 
+pub use varve_wacz::ZipFinding;
 pub use varve_warc::date::Date;
 pub use varve_warc::inspect::{DigestCounts, InspectOptions, InspectReport};
 pub use varve_warc::repair::RepairReport;
@@ -45,6 +46,14 @@ pub enum DoctorError {
         path: PathBuf,
         /// Why.
         source: varve_warc::Error,
+    },
+    /// The WACZ file cannot be read.
+    #[error("could not read `{}`", path.display())]
+    Package {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: varve_wacz::WaczError,
     },
     /// The repaired file already exists.
     #[error("`{}` exists already", _0.display())]
@@ -91,7 +100,7 @@ pub fn examine(
     inspect(&file, options, progress).map_err(|source| DoctorError::Read { path: path.to_owned(), source })
 }
 
-fn open(path: &Path) -> Result<File, DoctorError> {
+pub(super) fn open(path: &Path) -> Result<File, DoctorError> {
     let failed = |source| DoctorError::Open { path: path.to_owned(), source };
     // Checked before opening: opening a pipe without a writer would block forever.
     let metadata = std::fs::metadata(path).map_err(failed)?;

@@ -143,7 +143,7 @@ pub fn plan_to_show(
     // Only a Moku site has loose bodies. From silos, only a purge removes any.
     let site = match history {
         HistoryReader::Moku(site) => Some(site),
-        HistoryReader::Archive(_) | HistoryReader::Crystal(_) => None,
+        HistoryReader::Archive(_) | HistoryReader::Crystal(_) | HistoryReader::WebArchive(_) => None,
     };
     let cutoff = policy.keep_within.map(|within| before(now, within));
     let diff_cutoff = policy.keep_diffs_within.map(|within| before(now, within)).or(cutoff);

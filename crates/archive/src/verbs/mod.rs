@@ -5,6 +5,7 @@
 
 pub mod audit;
 pub mod audit_site;
+mod audit_web_archive;
 pub mod blame;
 pub(crate) mod canonical_lookup;
 pub mod capture;
@@ -16,6 +17,7 @@ pub mod crystal;
 pub mod demo;
 pub mod diff;
 pub mod doctor;
+pub mod doctor_package;
 pub mod explain;
 pub mod export;
 pub mod filter;

@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use varve_archive::ArchiveError;
+use varve_archive::history::HistoryReader;
 use varve_archive::verbs::audit::{
     self, AuditFinding, AuditReport, AuditRequest, AuditSeverity, AuditSubject, AuditWork, CheckedItems,
     PrintedAudit, Sample,
 };
+use varve_archive::{ArchiveError, Layout, detect_layout};
 
 use crate::clock;
 use crate::printer::{
@@ -46,6 +47,10 @@ const MAX_REPORTED_FINDINGS: usize = 10_000;
 /// In an AardWARC store, every record is checked against its digests and its id, and segments
 /// against each other; its own index is not checked.
 ///
+/// In WARC, ARC and WACZ files, every record is checked against its digests, and every member of a
+/// package against its checksum and the digests of the package. `--quick` reports only what was
+/// found when the files were first read.
+///
 /// With `--json`, prints one object per finding, and last one with `summary`.
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -54,6 +59,7 @@ Examples:
   varve audit --quick
   varve audit --sample 5% --report audit.txt
   varve audit --since 2026-01-01 --json
+  varve -C crawl.wacz audit
 
 Exit codes:
   0    everything is intact
@@ -89,7 +95,13 @@ fn parse_percent(text: &str) -> Result<f64, String> {
 impl Verb for AuditArgs {
     fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let root = session.root()?;
-        let subject = AuditSubject::open(&root)?;
+        let subject = match detect_layout(&root) {
+            Some(Layout::WebArchive) => match session.open_reader()? {
+                HistoryReader::WebArchive(archive) => AuditSubject::WebArchive(Box::new(archive)),
+                _ => AuditSubject::open(&root)?,
+            },
+            _ => AuditSubject::open(&root)?,
+        };
         if self.report.is_some() && !matches!(subject, AuditSubject::Archive(_)) {
             return Err(ArchiveError::AuditedWhole(root).into());
         }
@@ -175,6 +187,7 @@ fn checked(done: &AuditReport) -> String {
         CheckedItems::Site { versions, bodies } => {
             format!("{}, {}, {}", counted(versions, "version"), records("capture"), counted_bodies(bodies))
         }
+        CheckedItems::WebArchive { files } => format!("{}, {}", counted(files, "file"), records("record")),
         CheckedItems::Project { bodies } => format!("{}, {bodies} with bodies", records("revision")),
     }
 }

@@ -1,12 +1,13 @@
-//! `varve doctor`: validates and repairs WARC and ARC files.
+//! `varve doctor`: validates WARC, ARC and WACZ files, and repairs WARC and ARC files.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use varve_archive::verbs::doctor::{
-    self, DigestCounts, Encoding, Format, InspectReport, Rule, RuleSeverity, WarcFinding,
+    self, DigestCounts, Encoding, Format, InspectReport, Rule, RuleSeverity, WarcFinding, ZipFinding,
 };
+use varve_archive::verbs::doctor_package::{self, PackageReport};
 
 use crate::clock;
 use crate::error_report::one_line;
@@ -17,7 +18,7 @@ use crate::verb::{Error, ExitStatus, Verb};
 /// Findings of one rule that are listed.
 const MAX_FINDINGS_PER_RULE: u64 = 8;
 
-/// Validate WARC and ARC files, and repair them
+/// Validate WARC, ARC and WACZ files, and repair WARC and ARC files
 ///
 /// Reads each file to its end, with any name and compression (none, gzip, zstd), checks every
 /// checksum and digest, and reports errors with their offset. After damage, reading continues with
@@ -29,7 +30,10 @@ const MAX_FINDINGS_PER_RULE: u64 = 8;
 /// original header. For bytes that belong to no record, it keeps their position and, if they are
 /// few, their content.
 ///
-/// With `--json`, prints one object per file: `file`, `format`, `packing`, `records`, `by_type`,
+/// Of a WACZ file, each member is checked against its checksum, `datapackage.json` and
+/// `datapackage-digest.json`, and each WARC file in it is validated. Signatures are not verified.
+///
+/// With `--json`, prints one object per file, and one more per WARC file in a package: `file`, `format`, `packing`, `records`, `by_type`,
 /// `findings`, `digests`, `last_good_offset`, and after a repair `repaired`. A file that could not
 /// be examined has an `error`, no `format`, and empty values. `last_good_offset` is the end of the
 /// last complete record before the first damage, or the size of an undamaged file.
@@ -37,6 +41,7 @@ const MAX_FINDINGS_PER_RULE: u64 = 8;
 #[command(after_help = "\
 Examples:
   varve doctor crawl.warc.gz
+  varve doctor crawl.wacz
   varve doctor --strict --json *.warc.gz > report.jsonl
   varve doctor --repair whole.warc.gz broken.warc
   varve doctor --rules
@@ -107,6 +112,9 @@ impl DoctorArgs {
         progress: &(impl Fn(u64) + Sync),
         printer: &mut Printer,
     ) -> Result<ExitStatus, Error> {
+        if self.repair.is_none() && doctor_package::is_package(path)? {
+            return self.examine_package(path, progress, printer);
+        }
         let several = self.files.len() > 1;
         let target = self.repair.as_deref().map(|target| doctor::repaired_path(path, target, several));
         let target = target.transpose()?;
@@ -121,6 +129,70 @@ impl DoctorArgs {
         }
         Ok(if doctor::complaints(&report) > 0 { ExitStatus::Findings } else { ExitStatus::Done })
     }
+}
+
+impl DoctorArgs {
+    /// Examines a WACZ file.
+    fn examine_package(
+        &self,
+        path: &Path,
+        progress: &(impl Fn(u64) + Sync),
+        printer: &mut Printer,
+    ) -> Result<ExitStatus, Error> {
+        let report = doctor_package::examine_package(path, doctor::options(self.strict), progress)?;
+        let PackageReport { version, members, findings, records } = &report;
+        if self.json {
+            printer.json(&package_json(path, &report))?;
+        } else {
+            printer.line(format_args!(
+                "{STRONG_STYLE}{}{STRONG_STYLE:#}: WACZ {}, {}, {} of records",
+                path.display(),
+                version.as_deref().unwrap_or("without a version"),
+                counted(*members, "member"),
+                counted(records.len() as u64, "file"),
+            ))?;
+            for ZipFinding { rule, offset, message } in findings {
+                printer.line(format_args!(
+                    "  {BAD_STYLE}error  {BAD_STYLE:#} {} at byte {offset}: {message}",
+                    rule.name()
+                ))?;
+            }
+        }
+        let mut complaints = findings.len() as u64;
+        for (name, report) in records {
+            let member = PathBuf::from(format!("{}!{name}", path.display()));
+            complaints += doctor::complaints(report);
+            if self.json {
+                printer.json(&report_json(&member, report, None))?;
+            } else {
+                print(&member, report, self.all, printer)?;
+            }
+        }
+        Ok(ExitStatus::of_findings(complaints))
+    }
+}
+
+/// A package as JSON. Its files of records have objects of their own.
+fn package_json(path: &Path, report: &PackageReport) -> Value {
+    let finding = |ZipFinding { rule, offset, message }: &ZipFinding| {
+        json!({
+            "rule": rule.name(),
+            "offset": offset,
+            "severity": RuleSeverity::Error,
+            "message": message,
+            "clause": "WACZ 1.1.1",
+        })
+    };
+    json!({
+        "file": path.to_string_lossy(),
+        "format": "wacz",
+        "records": 0,
+        "by_type": {},
+        "findings": report.findings.iter().map(finding).collect::<Vec<_>>(),
+        "findings_total": report.findings.len(),
+        "digests": DigestCounts::default(),
+        "last_good_offset": 0,
+    })
 }
 
 /// Prints the format and the findings of a file.

@@ -12,7 +12,7 @@ use varve_archive::pages::{
     read_text, selected,
 };
 use varve_archive::verbs::cat::{self, CaptureSelector};
-use varve_archive::{ArchiveError, ArchivePaths};
+use varve_archive::{ArchiveError, ArchivePaths, Layout, detect_layout};
 
 use self::input_list::{CsvColumn, ExtractInput};
 use self::page_printer::PagePrinter;
@@ -102,7 +102,7 @@ pub(super) struct ExtractArgs {
 
 impl Verb for ExtractArgs {
     fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
-        let mut inputs = input_list::of_words(&self.pages);
+        let mut inputs = input_list::of_words(&self.pages)?;
         if let Some(path) = &self.csv {
             inputs.extend(self.inputs_of_csv(path, session)?);
         }
@@ -151,6 +151,11 @@ impl ExtractArgs {
             let history = session.open_reader()?;
             let selector = cat::at(&history, at)?;
             return Ok(ExtractSource::Past(Box::new(history), selector, self.options()));
+        }
+        if is_web_archive(session)? {
+            let history = session.open_reader()?;
+            let newest = CaptureSelector::NewestGood;
+            return Ok(ExtractSource::Past(Box::new(history), newest, self.options()));
         }
         let method = if self.headless { FetchMethod::ChromiumHeadless } else { FetchMethod::Direct };
         let mut network = self.network.network_options(session)?;
@@ -213,6 +218,15 @@ pub(super) fn index_warning(session: &Session) -> Arc<dyn Fn() + Send + Sync> {
 pub(super) fn is_archive(session: &Session) -> Result<bool, Error> {
     match session.root() {
         Ok(root) => Ok(ArchivePaths::new(&root).is_archive()),
+        Err(Error::Archive(ArchiveError::NoArchive(_))) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether the verb works on WARC, ARC or WACZ files: their pages are read, and none is fetched.
+fn is_web_archive(session: &Session) -> Result<bool, Error> {
+    match session.root() {
+        Ok(root) => Ok(detect_layout(&root) == Some(Layout::WebArchive)),
         Err(Error::Archive(ArchiveError::NoArchive(_))) => Ok(false),
         Err(error) => Err(error),
     }

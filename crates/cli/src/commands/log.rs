@@ -142,7 +142,9 @@ impl Verb for LogArgs {
     fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let history = session.open_reader()?;
         match (&self.url, &history) {
-            (_, HistoryReader::Moku(_) | HistoryReader::Crystal(_)) if self.checks => {
+            (_, HistoryReader::Moku(_) | HistoryReader::Crystal(_) | HistoryReader::WebArchive(_))
+                if self.checks =>
+            {
                 return Err(RepositoryError::NotAnArchive { path: session.root()? }.into());
             }
             (Some(url), _) if self.checks => checks::list_verdicts(&self, &history, url, session)?,
@@ -154,7 +156,9 @@ impl Verb for LogArgs {
                     clap::Error::raw(clap::error::ErrorKind::ArgumentConflict, CAPTURES_NEED_URL).into()
                 );
             }
-            (None, HistoryReader::Archive(_) | HistoryReader::Moku(_)) => self.versions(&history, session)?,
+            (None, HistoryReader::Archive(_) | HistoryReader::Moku(_) | HistoryReader::WebArchive(_)) => {
+                self.versions(&history, session)?;
+            }
         }
         Ok(ExitStatus::Done)
     }
@@ -387,7 +391,7 @@ impl LogArgs {
         };
         let facts = match history {
             HistoryReader::Crystal(project) => Some(project.download_facts(capture)?),
-            HistoryReader::Archive(_) | HistoryReader::Moku(_) => None,
+            HistoryReader::Archive(_) | HistoryReader::Moku(_) | HistoryReader::WebArchive(_) => None,
         };
         if self.json {
             let mut row = capture_json(history, capture, &renderings, removal.as_ref(), damage.is_some())?;

@@ -44,12 +44,17 @@ use crate::{duration, signals};
 #[command(after_help = "\
 Examples:
   varve serve
+  varve serve crawl.wacz
   varve serve --readonly
   varve serve --proxy-listen 127.0.0.1:8082 --at 2024-05-01
   varve serve --signing-key-file signing.key --ttl 1d
   varve -C museum.crystalproj serve --listen 127.0.0.1:0 --replay-listen 127.0.0.1:0
   varve serve --allow-remote --listen 0.0.0.0:8080 --replay-listen 0.0.0.0:8081 --host museum.example")]
 pub(super) struct ServeArgs {
+    /// Show this archive, WARC, ARC or WACZ file, or folder of them [default: the archive of `-C`]
+    #[arg(value_name = "PATH")]
+    path: Option<PathBuf>,
+
     /// Address of the web pages and the API; port 0 selects a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
@@ -124,6 +129,9 @@ impl Verb for ServeArgs {
             if !address.ip().is_loopback() && !self.allow_remote {
                 return Err(Error::Reachable { address });
             }
+        }
+        if let Some(path) = &self.path {
+            session.use_archive(path.clone());
         }
         let signing_key = self.extraction.key.read()?;
         let root = session.root()?;

@@ -35,6 +35,7 @@ pub(super) const VERB_FIELDS: &[JsonVerb] = &[
                     ("summary.entries", "number, optional", "index entries"),
                     ("summary.versions", "number, optional", "versions"),
                     ("summary.bodies", "number, optional", "bodies"),
+                    ("summary.files", "number, optional", "files of a web archive"),
                 ],
             },
         ],

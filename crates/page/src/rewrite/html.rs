@@ -31,10 +31,19 @@ pub struct HtmlRewrite {
     pub links: LinkRewriter,
     /// Its encoding. An encoding that does not extend ASCII is converted to UTF-8.
     pub encoding: &'static Encoding,
-    /// Markup that is inserted before everything else.
-    pub first: Option<String>,
+    /// Markup that is inserted before everything else, also in documents inside attributes.
+    pub first: Option<FirstMarkup>,
     /// Where the page is shown.
     pub shown_in: ShownIn,
+}
+
+/// Markup that comes first in a document.
+#[derive(Debug, Clone)]
+pub enum FirstMarkup {
+    /// Inserted into the head of an HTML document, or before its first element.
+    InHead(String),
+    /// Inserted at the beginning of the root element, as an XML document needs it.
+    InRoot(String),
 }
 
 /// Where a rewritten page is shown.
@@ -78,6 +87,7 @@ impl<R: Read> RewrittenHtml<R> {
         let HtmlRewrite { links, encoding, first, shown_in } = page;
         let work = RewriteState {
             links,
+            pending: first.clone(),
             first,
             style: String::new(),
             passing: false,
@@ -157,8 +167,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// The state of rewriting a page.
 struct RewriteState {
     links: LinkRewriter,
-    /// Markup that is still to be inserted.
-    first: Option<String>,
+    /// Markup that comes first in the document and in each document inside it.
+    first: Option<FirstMarkup>,
+    /// That markup, until it is inserted.
+    pending: Option<FirstMarkup>,
     /// The text of the current `<style>`.
     style: String,
     /// Whether that text is too long and is copied.
@@ -258,9 +270,12 @@ impl RewriteState {
         }
         let links = LinkRewriter { base: self.links.base.clone(), to: Arc::clone(&self.links.to) };
         let depth = self.depth + 1;
+        // In a file it is about the encoding, which an attribute has not.
+        let first = self.first.clone().filter(|_| self.shown_in == ShownIn::Replay);
         let inner = RewriteState {
             links,
-            first: None,
+            pending: first.clone(),
+            first,
             style: String::new(),
             passing: false,
             has_base: false,
@@ -275,14 +290,17 @@ impl RewriteState {
 
     /// Inserts the markup that must come first.
     fn put_first(&mut self, name: &str, element: &mut Element<'_, '_>) {
-        if self.first.is_none() || name == "html" {
-            return;
+        match &self.pending {
+            None => return,
+            Some(FirstMarkup::InHead(_)) if name == "html" => return,
+            Some(FirstMarkup::InHead(markup)) if name != "head" => {
+                element.before(markup, ContentType::Html);
+            }
+            Some(FirstMarkup::InHead(markup) | FirstMarkup::InRoot(markup)) => {
+                element.prepend(markup, ContentType::Html);
+            }
         }
-        let Some(first) = self.first.take() else { return };
-        match name {
-            "head" => element.prepend(&first, ContentType::Html),
-            _ => element.before(&first, ContentType::Html),
-        }
+        self.pending = None;
     }
 
     /// Only the first `base` counts.

@@ -13,7 +13,7 @@ mod playlist;
 mod rules;
 
 pub use css::css;
-pub use html::{HtmlRewrite, RewrittenHtml, ShownIn, html};
+pub use html::{FirstMarkup, HtmlRewrite, RewrittenHtml, ShownIn, html};
 pub use manifest::manifest;
 pub use playlist::playlist;
 

@@ -1,7 +1,7 @@
 //! History: one interface over every layout that keeps it.
 //!
 //! [`HistoryReader`] reads versions, captures and bodies. [`HistoryWriter`] adds to them, in a
-//! varve archive or a Moku site; a Crystal project is read-only. Both are enums of the types of the
+//! varve archive or a Moku site; a Crystal project and a web archive are read-only. Both are enums of the types of the
 //! layouts. Every history command is written once, against these enums. How the layouts differ is
 //! known only to the two enums and to the modules of the layouts.
 
@@ -33,6 +33,7 @@ mod store_bodies;
 mod stored_diff;
 mod unlisted_pages;
 mod version_pages;
+mod web_archive;
 mod working_tree;
 mod write_version;
 mod writer;
@@ -63,7 +64,9 @@ pub use history_audit::{HistoryAudit, subject_of};
 pub use host_pairing::{HostPair, HostPairing};
 pub use loaded_page::{LoadedPage, MAX_COMPARED_BYTES, STATUS_NOT_MODIFIED, headers_of, with_full_response};
 pub use moku::{MokuHistoryReader, MokuHistoryWriter, MokuWriterOptions};
-pub use open_layout::{open_reader, open_reader_choosing, open_writer, open_writer_of};
+pub use open_layout::{
+    ReaderOptions, open_reader, open_reader_choosing, open_reader_with, open_writer, open_writer_of,
+};
 pub use pending_changes::{FindChanges, PendingChanges};
 pub use reader::HistoryReader;
 pub use removal::{open_body_or_removal, removal_of};
@@ -74,6 +77,7 @@ pub use stored_diff::{stored_diff, whole_stored_diff};
 pub use unlisted_pages::{CommittedFolder, UnlistedPages};
 pub use varve_moku::{BODY_FILE, HEADERS_FILE, are_headers_of, original_folder};
 pub use version_pages::VersionPages;
+pub use web_archive::WebArchiveHistoryReader;
 pub use working_tree::{
     CheckoutReport, CoveredPages, record_covered, remove_from_tree, update_tree, write_tree, write_tree_lossy,
 };

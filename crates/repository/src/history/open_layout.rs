@@ -5,28 +5,56 @@ use std::path::Path;
 use varve_core::history::CaptureChoice;
 use varve_moku::MokuOptions;
 
+use varve_webarchive::{IndexPlace, OpenProgress};
+
 use super::{
     ArchiveHistoryReader, ArchiveHistoryWriter, CrystalHistoryReader, HistoryReader, HistoryWriter,
-    MokuHistoryReader, MokuHistoryWriter, MokuWriterOptions,
+    MokuHistoryReader, MokuHistoryWriter, MokuWriterOptions, WebArchiveHistoryReader,
 };
 use crate::archive_writer::WriterOptions;
 use crate::error::RepositoryError;
 use crate::layout::{Layout, detect_layout};
 
-/// Opens the layout at `root` for reading.
-pub fn open_reader(root: &Path) -> Result<HistoryReader, RepositoryError> {
-    open_reader_choosing(root, CaptureChoice::Newest)
+/// How a layout is opened for reading.
+pub struct ReaderOptions<'a> {
+    /// The capture of a page that counts. It applies to Crystal projects, where the newest revision
+    /// of a page may record a failure.
+    pub choice: CaptureChoice,
+    /// Where the index of a web archive is kept.
+    pub index: IndexPlace,
+    /// Receives the progress of reading a web archive that has no index.
+    pub progress: &'a dyn OpenProgress,
 }
 
-/// Opens the layout at `root` for reading. `choice` applies to Crystal projects, where the newest
-/// revision of a page may record a failure.
+impl Default for ReaderOptions<'_> {
+    fn default() -> Self {
+        Self { choice: CaptureChoice::Newest, index: IndexPlace::Temporary, progress: &() }
+    }
+}
+
+/// Opens the layout at `root` for reading.
+pub fn open_reader(root: &Path) -> Result<HistoryReader, RepositoryError> {
+    open_reader_with(root, &ReaderOptions::default())
+}
+
+/// Opens the layout at `root` for reading, with this choice of captures.
 pub fn open_reader_choosing(root: &Path, choice: CaptureChoice) -> Result<HistoryReader, RepositoryError> {
-    let open_project = || Ok(HistoryReader::Crystal(CrystalHistoryReader::open(root)?.choosing(choice)));
+    open_reader_with(root, &ReaderOptions { choice, ..ReaderOptions::default() })
+}
+
+/// Opens the layout at `root` for reading.
+pub fn open_reader_with(root: &Path, options: &ReaderOptions<'_>) -> Result<HistoryReader, RepositoryError> {
+    let open_project =
+        || Ok(HistoryReader::Crystal(CrystalHistoryReader::open(root)?.choosing(options.choice)));
     match detect_layout(root) {
         Some(Layout::Archive) => Ok(HistoryReader::Archive(ArchiveHistoryReader::open(root)?)),
         Some(Layout::Moku) => Ok(HistoryReader::Moku(MokuHistoryReader::open(root)?)),
         Some(Layout::Crystal) => open_project(),
         Some(Layout::Aardwarc) => Err(RepositoryError::OnlyObjects { path: root.to_owned() }),
+        Some(Layout::WebArchive) => {
+            let archive = WebArchiveHistoryReader::open(root, &options.index, options.progress)?;
+            Ok(HistoryReader::WebArchive(archive))
+        }
         None if is_meant_as_project(root) => open_project(),
         None => Err(RepositoryError::NotAnArchive { path: root.to_owned() }),
     }
@@ -54,6 +82,7 @@ pub fn open_writer_of(
         }
         Some(Layout::Crystal) => Err(RepositoryError::NotForVersions { path: root.to_owned() }),
         Some(Layout::Aardwarc) => Err(RepositoryError::OnlyObjects { path: root.to_owned() }),
+        Some(Layout::WebArchive) => Err(RepositoryError::ReadInPlace { path: root.to_owned() }),
         None => Err(RepositoryError::NotAnArchive { path: root.to_owned() }),
     }
 }

@@ -15,7 +15,7 @@ use varve_core::{BodyId, Moment, RunId, VersionId};
 
 use super::{
     ArchiveHistoryReader, CrystalHistoryReader, HeadState, HostPairing, MokuHistoryReader, RecordPlace,
-    body_range, read_whole_body,
+    WebArchiveHistoryReader, body_range, read_whole_body,
 };
 use crate::error::RepositoryError;
 
@@ -28,6 +28,8 @@ pub enum HistoryReader {
     Moku(MokuHistoryReader),
     /// A Crystal project.
     Crystal(CrystalHistoryReader),
+    /// WARC, ARC and WACZ files of other programs.
+    WebArchive(WebArchiveHistoryReader),
 }
 
 impl From<&ArchiveHistoryReader> for HistoryReader {
@@ -49,6 +51,7 @@ impl HistoryReader {
             Self::Archive(archive) => archive.catalog(),
             Self::Moku(site) => site.catalog(),
             Self::Crystal(project) => project.catalog(),
+            Self::WebArchive(archive) => archive.catalog(),
         }
     }
 
@@ -58,6 +61,7 @@ impl HistoryReader {
             Self::Archive(archive) => archive.head(),
             Self::Moku(site) => site.head(),
             Self::Crystal(project) => project.head(),
+            Self::WebArchive(archive) => archive.head(),
         }
     }
 
@@ -68,6 +72,7 @@ impl HistoryReader {
             Self::Archive(archive) => archive.head(),
             Self::Moku(site) => site.repaired_head_target(),
             Self::Crystal(project) => project.head(),
+            Self::WebArchive(archive) => archive.head(),
         }
     }
 
@@ -76,7 +81,7 @@ impl HistoryReader {
         match self {
             Self::Archive(archive) => archive.head_state(),
             Self::Moku(site) => site.head_state(),
-            Self::Crystal(_) => Ok(HeadState::Right),
+            Self::Crystal(_) | Self::WebArchive(_) => Ok(HeadState::Right),
         }
     }
 
@@ -84,7 +89,7 @@ impl HistoryReader {
     pub fn working_tree(&self) -> Option<&Path> {
         match self {
             Self::Moku(site) => Some(site.root()),
-            Self::Archive(_) | Self::Crystal(_) => None,
+            Self::Archive(_) | Self::Crystal(_) | Self::WebArchive(_) => None,
         }
     }
 
@@ -92,7 +97,7 @@ impl HistoryReader {
     pub fn host_pairing(&self) -> HostPairing {
         match self {
             Self::Moku(_) => HostPairing::OnlyAtPath,
-            Self::Archive(_) | Self::Crystal(_) => HostPairing::SameHost,
+            Self::Archive(_) | Self::Crystal(_) | Self::WebArchive(_) => HostPairing::SameHost,
         }
     }
 
@@ -101,8 +106,8 @@ impl HistoryReader {
         match self {
             Self::Archive(archive) => archive.redaction(),
             Self::Moku(site) => site.redaction(),
-            // A project has no such setting, so its content is shown unredacted.
-            Self::Crystal(_) => Redaction::Off,
+            // These have no such setting, so their content is shown unredacted.
+            Self::Crystal(_) | Self::WebArchive(_) => Redaction::Off,
         }
     }
 
@@ -112,6 +117,7 @@ impl HistoryReader {
             Self::Archive(archive) => archive.open_body(capture),
             Self::Moku(site) => site.open_body(capture),
             Self::Crystal(project) => project.open_body(capture),
+            Self::WebArchive(archive) => archive.open_body(capture),
         }
     }
 
@@ -125,7 +131,9 @@ impl HistoryReader {
     ) -> Result<Box<dyn Read + Send>, RepositoryError> {
         match self {
             Self::Archive(archive) => archive.open_body_range(capture, start, end),
-            Self::Moku(_) | Self::Crystal(_) => body_range(self.open_body(capture)?, start, end),
+            Self::Moku(_) | Self::Crystal(_) | Self::WebArchive(_) => {
+                body_range(self.open_body(capture)?, start, end)
+            }
         }
     }
 
@@ -140,7 +148,7 @@ impl HistoryReader {
     ) -> Result<bool, RepositoryError> {
         match self {
             Self::Archive(archive) => archive.read_body(capture, most, into),
-            Self::Moku(_) | Self::Crystal(_) => {
+            Self::Moku(_) | Self::Crystal(_) | Self::WebArchive(_) => {
                 read_whole_body(self.open_body(capture)?, capture, most, into)
             }
         }
@@ -151,6 +159,7 @@ impl HistoryReader {
         match self {
             Self::Archive(archive) => archive.read_order(captures),
             Self::Moku(_) | Self::Crystal(_) => Ok(vec![0; captures.len()]),
+            Self::WebArchive(archive) => archive.read_order(captures),
         }
     }
 
@@ -160,6 +169,7 @@ impl HistoryReader {
             Self::Archive(archive) => archive.wire_head(capture),
             Self::Moku(_) => Ok(None),
             Self::Crystal(project) => project.wire_head(capture),
+            Self::WebArchive(archive) => archive.wire_head(capture),
         }
     }
 
@@ -168,6 +178,7 @@ impl HistoryReader {
     pub fn open_payload(&self, capture: &Capture) -> Result<Option<Box<dyn Read + Send>>, RepositoryError> {
         match self {
             Self::Archive(archive) => archive.open_payload(capture),
+            Self::WebArchive(archive) => archive.open_payload(capture),
             Self::Moku(_) | Self::Crystal(_) => Ok(None),
         }
     }
@@ -178,6 +189,7 @@ impl HistoryReader {
         match self {
             Self::Archive(archive) => archive.open_wire(capture),
             Self::Crystal(project) => project.open_wire(capture),
+            Self::WebArchive(archive) => archive.open_wire(capture),
             Self::Moku(_) => Ok(None),
         }
     }
@@ -187,6 +199,7 @@ impl HistoryReader {
     pub fn record_place(&self, capture: &Capture) -> Result<Option<RecordPlace>, RepositoryError> {
         match self {
             Self::Archive(archive) => archive.record_place(capture),
+            Self::WebArchive(archive) => archive.record_place(capture),
             Self::Moku(_) | Self::Crystal(_) => Ok(None),
         }
     }
@@ -195,14 +208,14 @@ impl HistoryReader {
     pub fn renderings(&self, capture: &Capture) -> Result<Renderings, RepositoryError> {
         match self {
             Self::Archive(archive) => archive.renderings(capture),
-            Self::Moku(_) | Self::Crystal(_) => Ok(Renderings::default()),
+            Self::Moku(_) | Self::Crystal(_) | Self::WebArchive(_) => Ok(Renderings::default()),
         }
     }
 
     /// The id of a capture's body. If the rows do not hold it, the body is read to compute it.
     pub fn body_id(&self, capture: &Capture) -> Result<BodyId, RepositoryError> {
         match self {
-            Self::Archive(_) | Self::Moku(_) => Ok(capture.body),
+            Self::Archive(_) | Self::Moku(_) | Self::WebArchive(_) => Ok(capture.body),
             Self::Crystal(project) => project.body_id(capture),
         }
     }
@@ -211,7 +224,7 @@ impl HistoryReader {
     /// one moment.
     pub fn has_versions(&self) -> bool {
         match self {
-            Self::Archive(_) | Self::Moku(_) => true,
+            Self::Archive(_) | Self::Moku(_) | Self::WebArchive(_) => true,
             Self::Crystal(_) => false,
         }
     }
@@ -221,7 +234,7 @@ impl HistoryReader {
     pub fn unfinished_since(&self) -> Result<Option<Moment>, RepositoryError> {
         match self {
             Self::Archive(archive) => archive.unfinished_since(),
-            Self::Moku(_) | Self::Crystal(_) => Ok(None),
+            Self::Moku(_) | Self::Crystal(_) | Self::WebArchive(_) => Ok(None),
         }
     }
 
@@ -231,7 +244,7 @@ impl HistoryReader {
     pub fn is_unfinished(&self, run: RunId) -> Result<bool, RepositoryError> {
         match self {
             Self::Archive(archive) => archive.is_unfinished(run),
-            Self::Moku(_) | Self::Crystal(_) => Ok(false),
+            Self::Moku(_) | Self::Crystal(_) | Self::WebArchive(_) => Ok(false),
         }
     }
 
@@ -239,7 +252,7 @@ impl HistoryReader {
     /// choice it was opened with.
     pub fn choice(&self) -> CaptureChoice {
         match self {
-            Self::Archive(_) | Self::Moku(_) => CaptureChoice::NewestGood,
+            Self::Archive(_) | Self::Moku(_) | Self::WebArchive(_) => CaptureChoice::NewestGood,
             Self::Crystal(project) => project.choice(),
         }
     }

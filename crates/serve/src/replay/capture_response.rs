@@ -22,6 +22,7 @@ use super::address::{Modifier, ReplayAddress};
 use super::archived_headers::{first_value, safe_headers};
 use super::conditions::{RangeRequest, RequestedRange, accepts_codings, matches_etag, requested_range};
 use super::rewriting::{BodyForm, BodyPrefix, BodyRewriting, detect_encoding};
+use super::security_headers::policy_without_scripts;
 use super::{error_pages, lookup_form, memento};
 use crate::app_state::AppState;
 use crate::archive_failure::ArchiveFailure;
@@ -40,7 +41,7 @@ const NEWEST_CACHE_CONTROL: &str = "no-cache";
 pub(crate) const MATCH_HEADER: HeaderName = HeaderName::from_static("x-varve-match");
 
 /// Part of every ETag. Increased when the same body is rewritten in another way.
-const REWRITING_REVISION: u32 = 1;
+const REWRITING_REVISION: u32 = 2;
 
 /// Answers a request for the part of the target after `/web/`.
 pub(super) fn respond(state: &Arc<AppState>, request: &Parts, rest: &str) -> Response {
@@ -108,7 +109,10 @@ fn capture_response(
     };
     let links = memento::link_header(state, request, &found);
     let mut response = match replayed(state, request, address, &found.capture) {
-        Ok(response) => response,
+        Ok(replayed) if replayed.runs_foreign_scripts => replayed
+            .response
+            .with_text(header::CONTENT_SECURITY_POLICY, &policy_without_scripts(state, request)),
+        Ok(replayed) => replayed.response,
         Err(error) if ArchiveFailure::of(&error).remedy.is_some() => {
             return error_pages::archive_failed(&error);
         }
@@ -129,7 +133,7 @@ fn capture_response(
 pub(crate) fn archived_response(state: &Arc<AppState>, request: &Parts, found: &ReplayCapture) -> Response {
     let address = ReplayAddress { modifier: Modifier::Raw, ..ReplayAddress::of(found) };
     match replayed(state, request, address, &found.capture) {
-        Ok(response) => response,
+        Ok(replayed) => replayed.response,
         Err(error) => failed_response(state, found, &error),
     }
 }
@@ -150,13 +154,20 @@ fn failed_response(state: &AppState, found: &ReplayCapture, error: &ArchiveError
     }
 }
 
+/// A captured response.
+struct Replayed {
+    response: Response,
+    /// Whether a browser would run its scripts without the replay script before them.
+    runs_foreign_scripts: bool,
+}
+
 /// The captured response: its status, its safe headers and its body.
 fn replayed(
     state: &Arc<AppState>,
     request: &Parts,
     address: ReplayAddress,
     capture: &Capture,
-) -> Result<Response, ArchiveError> {
+) -> Result<Replayed, ArchiveError> {
     let (status, view) = captured_answer(&state.history, capture)?;
     let content_type = first_value(&view, "content-type");
     // A response to HEAD also says whether the body can be opened.
@@ -174,21 +185,22 @@ fn replayed(
     let vary = if address.modifier == Modifier::Raw { "Accept-Encoding" } else { "Sec-Fetch-Dest" };
     let encoding = detect_encoding(&body.start, content_type);
     let rewriting = BodyRewriting { form, url: capture.url.clone(), encoding, address };
+    let runs_foreign_scripts = form.may_run_scripts(content_type);
     let response = head_response(status, &view, &rewriting)
         .with_text(header::ETAG, &etag)
         .with(header::VARY, HeaderValue::from_static(vary));
-    // A body that was stored with this status all the same is shown, with 200.
-    if status == StatusCode::NO_CONTENT.as_u16() && body.start.is_empty() {
-        return Ok(with_status(response, StatusCode::NO_CONTENT));
-    }
-    if response.status() == StatusCode::OK && matches_etag(request.header("if-none-match"), &etag) {
-        return Ok(with_status(response, StatusCode::NOT_MODIFIED));
-    }
     let replay = Replay { state, request, capture };
-    Ok(match coded {
-        Some(coded) => replay.with_payload(response, coded),
-        None => replay.with_body(response, &etag, rewriting, body),
-    })
+    // A body that was stored with this status all the same is shown, with 200.
+    let response = if status == StatusCode::NO_CONTENT.as_u16() && body.start.is_empty() {
+        with_status(response, StatusCode::NO_CONTENT)
+    } else if response.status() == StatusCode::OK && matches_etag(request.header("if-none-match"), &etag) {
+        with_status(response, StatusCode::NOT_MODIFIED)
+    } else if let Some(coded) = coded {
+        replay.with_payload(response, coded)
+    } else {
+        replay.with_body(response, &etag, rewriting, body)
+    };
+    Ok(Replayed { response, runs_foreign_scripts })
 }
 
 /// Makes a JSONP response call the function that the request names, where it names another than the

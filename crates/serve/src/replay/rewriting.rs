@@ -7,7 +7,9 @@ use bytes::Bytes;
 use encoding_rs::Encoding;
 use varve_page::charset;
 use varve_page::kind::BodyKind;
-use varve_page::rewrite::{HtmlRewrite, LinkRewriter, RewrittenHtml, ShownIn, css, manifest, playlist};
+use varve_page::rewrite::{
+    FirstMarkup, HtmlRewrite, LinkRewriter, RewrittenHtml, ShownIn, css, manifest, playlist,
+};
 
 use super::address::{Modifier, ReplayAddress};
 use crate::body::{BodyChunks, ReadChunks};
@@ -24,8 +26,10 @@ pub(super) enum BodyForm {
     Page,
     /// HTML that a script requested.
     Fragment,
-    /// An SVG image.
+    /// An SVG document, with the replay script in it.
     Svg,
+    /// An SVG image, whose scripts do not run.
+    SvgImage,
     /// A style sheet.
     StyleSheet,
     /// A web manifest.
@@ -47,14 +51,9 @@ impl BodyForm {
         destination: Option<&str>,
     ) -> Self {
         match (modifier, destination) {
+            (Modifier::None, Some("image")) if is_svg(content_type) => return Self::SvgImage,
             (Modifier::Raw | Modifier::Plain, _)
-            | (_, Some("script" | "worker" | "sharedworker" | "image")) => {
-                return if modifier == Modifier::None && is_svg(content_type) {
-                    Self::Svg
-                } else {
-                    Self::Raw
-                };
-            }
+            | (_, Some("script" | "worker" | "sharedworker" | "image")) => return Self::Raw,
             (Modifier::Style, _) | (_, Some("style")) => return Self::StyleSheet,
             _ => {}
         }
@@ -66,6 +65,7 @@ impl BodyForm {
             },
             "text/html" | "application/xhtml+xml" => Self::Page,
             "text/css" => Self::StyleSheet,
+            "image/svg+xml" if destination == Some("empty") => Self::SvgImage,
             "image/svg+xml" => Self::Svg,
             "application/manifest+json" => Self::Manifest,
             "application/vnd.apple.mpegurl"
@@ -79,12 +79,24 @@ impl BodyForm {
         }
     }
 
+    /// Whether a browser may take the body for a document and run scripts in it, without the replay
+    /// script before them.
+    pub(super) fn may_run_scripts(self, content_type: Option<&str>) -> bool {
+        let essence = essence(content_type);
+        let is_document = matches!(essence.as_str(), "" | "text/html") || essence.ends_with("xml");
+        match self {
+            Self::Raw | Self::Jsonp | Self::SvgImage | Self::Fragment => is_document,
+            Self::Page | Self::Svg | Self::StyleSheet | Self::Manifest | Self::Playlist => false,
+        }
+    }
+
     /// Part of the ETag: another form of the same body is another response.
     pub(super) fn etag_letter(self) -> char {
         match self {
             Self::Page => 'p',
             Self::Fragment => 'f',
-            Self::Svg => 'i',
+            Self::Svg => 'v',
+            Self::SvgImage => 'i',
             Self::StyleSheet => 's',
             Self::Manifest => 'm',
             Self::Playlist => 'l',
@@ -158,13 +170,18 @@ impl BodyRewriting {
         let kind = match self.form {
             BodyForm::Page if essence(original).is_empty() => "text/html".to_owned(),
             BodyForm::StyleSheet => "text/css".to_owned(),
-            BodyForm::Page | BodyForm::Fragment | BodyForm::Svg | BodyForm::Playlist | BodyForm::Manifest => {
-                essence(original)
-            }
+            BodyForm::Page
+            | BodyForm::Fragment
+            | BodyForm::Svg
+            | BodyForm::SvgImage
+            | BodyForm::Playlist
+            | BodyForm::Manifest => essence(original),
             BodyForm::Raw | BodyForm::Jsonp => return None,
         };
         let charset = match self.form {
-            BodyForm::Page | BodyForm::Fragment | BodyForm::Svg if self.encoding.is_ascii_compatible() => {
+            BodyForm::Page | BodyForm::Fragment | BodyForm::Svg | BodyForm::SvgImage
+                if self.encoding.is_ascii_compatible() =>
+            {
                 self.encoding
             }
             _ => encoding_rs::UTF_8,
@@ -183,9 +200,8 @@ impl BodyRewriting {
             return Box::new(ReadChunks::new(input, None));
         };
         match self.form {
-            BodyForm::Page | BodyForm::Svg | BodyForm::Fragment => {
-                let script = || format!("<script src=\"{}\"></script>", super::SCRIPT_PATH);
-                let first = (self.form == BodyForm::Page).then(script);
+            BodyForm::Page | BodyForm::Fragment | BodyForm::Svg | BodyForm::SvgImage => {
+                let first = first_markup(self.form);
                 let page = HtmlRewrite { links, encoding: self.encoding, first, shown_in: ShownIn::Replay };
                 Box::new(RewrittenHtml::new(input, page).map(|chunk| chunk.map(Bytes::from)))
             }
@@ -218,6 +234,19 @@ impl BodyRewriting {
     }
 }
 
+/// The element that loads the replay script, for documents that run scripts.
+fn first_markup(form: BodyForm) -> Option<FirstMarkup> {
+    const SVG: &str = "http://www.w3.org/2000/svg";
+    let path = super::SCRIPT_PATH;
+    match form {
+        BodyForm::Page => Some(FirstMarkup::InHead(format!("<script src=\"{path}\"></script>"))),
+        BodyForm::Svg => {
+            Some(FirstMarkup::InRoot(format!("<script xmlns=\"{SVG}\" href=\"{path}\"></script>")))
+        }
+        _ => None,
+    }
+}
+
 /// The encoding of a body.
 pub(super) fn detect_encoding(start: &[u8], content_type: Option<&str>) -> &'static Encoding {
     charset::of_start(start, content_type)
@@ -237,9 +266,27 @@ mod tests {
         assert_eq!(form(Some("text/html"), Some("empty")), BodyForm::Fragment);
         let json = BodyForm::of(Some("text/html"), b" {\"a\":\"<b>\"}", Modifier::None, Some("empty"));
         assert_eq!(json, BodyForm::Raw);
-        assert_eq!(form(Some("image/svg+xml"), Some("image")), BodyForm::Svg);
+        assert_eq!(form(Some("image/svg+xml"), Some("image")), BodyForm::SvgImage);
+        assert_eq!(form(Some("image/svg+xml"), Some("iframe")), BodyForm::Svg);
         assert_eq!(form(Some("text/html"), Some("style")), BodyForm::StyleSheet);
         assert_eq!(form(Some("application/json"), Some("manifest")), BodyForm::Manifest);
         assert_eq!(BodyForm::of(Some("text/html"), b"", Modifier::Raw, None), BodyForm::Raw);
+    }
+
+    #[test]
+    fn documents_without_the_replay_script_run_no_scripts() {
+        for (form, content_type, may_run) in [
+            (BodyForm::Page, Some("text/html"), false),
+            (BodyForm::Svg, Some("image/svg+xml"), false),
+            (BodyForm::Raw, Some("text/html; charset=utf-8"), true),
+            (BodyForm::Raw, Some("Application/XML"), true),
+            (BodyForm::Raw, Some("application/atom+xml"), true),
+            (BodyForm::Raw, None, true),
+            (BodyForm::Fragment, Some("text/html"), true),
+            (BodyForm::Raw, Some("application/pdf"), false),
+            (BodyForm::Raw, Some("text/javascript"), false),
+        ] {
+            assert_eq!(form.may_run_scripts(content_type), may_run, "{form:?} {content_type:?}");
+        }
     }
 }

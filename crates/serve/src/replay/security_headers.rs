@@ -1,7 +1,9 @@
 //! The request guard and the headers that every response of the replay origin carries, so that no
 //! request leaves it.
 //!
-//! The Content-Security-Policy lets a page load only from this origin. It is on scripts and style
+//! The Content-Security-Policy lets a page load only from this origin. A document in which the
+//! replay script is not the first one runs no scripts, because a policy does not confine where a
+//! window of its own navigates. It is on scripts and style
 //! sheets too, because a worker has the policy of its script. `Referer` stays within the origin,
 //! where it resolves links that rewriting missed. DNS prefetching is off.
 
@@ -31,12 +33,19 @@ const DEFAULT_HEADERS: [(HeaderName, &str); 6] = [
 /// Adds the guard and the headers to all routes.
 pub(super) fn apply(router: Router<Arc<AppState>>, state: &Arc<AppState>) -> Router<Arc<AppState>> {
     let rules = GuardRules { here: state.replay, other: Some(state.ui), allow_null_origin: true };
-    let policy = |state: &AppState, request: &Parts| {
-        format!(
-            "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; base-uri 'self'; form-action 'self'; \
-             frame-ancestors 'self' {}",
-            state.ui_origin(request)
-        )
-    };
     protect(router, state, rules, policy, DEFAULT_HEADERS)
+}
+
+/// The policy of a replayed document. A frame with a `data:` URL would not have the replay script.
+fn policy(state: &AppState, request: &Parts) -> String {
+    format!(
+        "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; frame-src 'self' blob:; \
+         object-src 'self' blob:; base-uri 'self'; form-action 'self'; frame-ancestors 'self' {}",
+        state.ui_origin(request)
+    )
+}
+
+/// The policy of a document that does not have the replay script.
+pub(super) fn policy_without_scripts(state: &AppState, request: &Parts) -> String {
+    format!("{}; sandbox allow-same-origin", policy(state, request))
 }

@@ -25,7 +25,7 @@ pub(super) fn page(state: &Arc<AppState>, _: &Parts) -> PageResult {
     let history = &state.history;
     let newest = history.catalog().versions(&VersionFilter::default(), ListCursor::first(MAX_NEWEST))?;
     let captures = match history {
-        HistoryReader::Archive(_) | HistoryReader::Moku(_) => Vec::new(),
+        HistoryReader::Archive(_) | HistoryReader::Moku(_) | HistoryReader::WebArchive(_) => Vec::new(),
         HistoryReader::Crystal(project) => {
             project.latest_captures(&CaptureFilter::default(), ListCursor::first(MAX_NEWEST))?
         }

@@ -174,7 +174,8 @@ fn style_sheets_manifests_playlists_and_svg_are_rewritten() {
     assert_eq!(text("s.js"), "location = '/x'");
     assert_eq!(
         text("p.svg"),
-        "<svg xmlns='http://www.w3.org/2000/svg'><image href=\"/web/2026/http://e.org/x.png\" /></svg>"
+        "<svg xmlns='http://www.w3.org/2000/svg'><script xmlns=\"http://www.w3.org/2000/svg\" href=\"/_varve/replay.js\"></script>\
+         <image href=\"/web/2026/http://e.org/x.png\" /></svg>"
     );
     assert_eq!(text("t.txt"), "<html><a href=/x>");
     // HTML that is requested as a script is not rewritten.

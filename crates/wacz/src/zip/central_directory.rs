@@ -6,7 +6,7 @@ use varve_wire::{ReadAt, ReadAtCursor};
 
 use super::end_record::DirectoryPlace;
 use super::fields::{ENTRY_BYTES, ENTRY_SIGNATURE, LargeNumbers, large_numbers, u16_at, u32_at};
-use super::{MAX_DIRECTORY_BYTES, MAX_MEMBERS, PackingMethod, ZipFinding, ZipMember, ZipRule};
+use super::{MAX_DIRECTORY_BYTES, MAX_MEMBERS, ZipCompression, ZipFinding, ZipMember, ZipRule};
 use crate::error::WaczError;
 
 /// Bytes that are read at once.
@@ -102,11 +102,11 @@ fn member_of(fixed: &[u8], name: &[u8], extra: &[u8], prefix: u64) -> Option<Zip
 }
 
 /// The packing method of that number.
-pub(super) fn method_of(number: u16) -> PackingMethod {
+pub(super) fn method_of(number: u16) -> ZipCompression {
     match number {
-        0 => PackingMethod::Stored,
-        8 => PackingMethod::Deflated,
-        other => PackingMethod::Other(other),
+        0 => ZipCompression::Stored,
+        8 => ZipCompression::Deflated,
+        other => ZipCompression::Other(other),
     }
 }
 

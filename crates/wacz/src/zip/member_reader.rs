@@ -5,13 +5,13 @@ use std::io::{self, BufReader, Read};
 use flate2::read::DeflateDecoder;
 use varve_wire::{ReadAt, ReadAtCursor};
 
-use super::{PackingMethod, ZipMember};
-use crate::byte_range::ByteRange;
+use super::{ZipCompression, ZipMember};
+use crate::source_range::SourceRange;
 
 /// Bytes that are read at once.
 const READ_BYTES: usize = 64 << 10;
 
-type PackedBytes<'a, S> = BufReader<ReadAtCursor<ByteRange<&'a S>>>;
+type PackedBytes<'a, S> = BufReader<ReadAtCursor<SourceRange<&'a S>>>;
 
 enum Unpacking<'a, S> {
     Stored(PackedBytes<'a, S>),
@@ -20,20 +20,20 @@ enum Unpacking<'a, S> {
 
 /// Reads a member. It never gives more than the size that the member declares, and fails at the end
 /// when size or checksum differ.
-pub struct MemberReader<'a, S> {
+pub struct ZipMemberReader<'a, S> {
     unpacking: Unpacking<'a, S>,
     hasher: crc32fast::Hasher,
     expected: Option<(u64, u32)>,
     left: u64,
 }
 
-impl<'a, S: ReadAt> MemberReader<'a, S> {
+impl<'a, S: ReadAt> ZipMemberReader<'a, S> {
     /// `None` when the member cannot be read.
-    pub(super) fn new(packed: ByteRange<&'a S>, member: &ZipMember) -> Option<Self> {
+    pub(super) fn new(packed: SourceRange<&'a S>, member: &ZipMember) -> Option<Self> {
         if member.is_encrypted {
             return None;
         }
-        let is_stored = member.method == PackingMethod::Stored;
+        let is_stored = member.method == ZipCompression::Stored;
         if is_stored && !member.is_unmeasured && member.packed_size != member.size {
             return None;
         }
@@ -41,9 +41,9 @@ impl<'a, S: ReadAt> MemberReader<'a, S> {
         let most = packed.length().saturating_mul(MAX_DEFLATE_RATIO).saturating_add(64);
         let bytes = BufReader::with_capacity(READ_BYTES, ReadAtCursor::new(packed, 0));
         let unpacking = match member.method {
-            PackingMethod::Stored => Unpacking::Stored(bytes),
-            PackingMethod::Deflated => Unpacking::Deflated(Box::new(DeflateDecoder::new(bytes))),
-            PackingMethod::Other(_) => return None,
+            ZipCompression::Stored => Unpacking::Stored(bytes),
+            ZipCompression::Deflated => Unpacking::Deflated(Box::new(DeflateDecoder::new(bytes))),
+            ZipCompression::Other(_) => return None,
         };
         let expected = (!member.is_unmeasured).then_some((member.size, member.crc32));
         let left = expected.map_or(most, |(size, _)| size);
@@ -78,7 +78,7 @@ impl<'a, S: ReadAt> MemberReader<'a, S> {
 /// No deflate stream expands more than this.
 const MAX_DEFLATE_RATIO: u64 = 1032;
 
-impl<S: ReadAt> Read for MemberReader<'_, S> {
+impl<S: ReadAt> Read for ZipMemberReader<'_, S> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if buffer.is_empty() {
             return Ok(0);

@@ -1,7 +1,7 @@
 //! The ZIP archive: which members there are, and where their bytes are.
 //!
 //! Members are read through [`ReadAt`], so a package on a web server is read by ranges: the end of
-//! the file, the directory, and what is asked for. ZIP64, stored and deflated members are read;
+//! the file, the directory, and members on request. ZIP64, stored and deflated members are read;
 //! encrypted ones and other methods are refused by name. Of several members with one name the last
 //! one counts, as in Python's `zipfile` and in wabac.js; the others are reported.
 
@@ -15,17 +15,17 @@ use std::collections::HashMap;
 
 use varve_wire::ReadAt;
 
-use crate::byte_range::ByteRange;
 use crate::error::WaczError;
+use crate::source_range::SourceRange;
 use central_directory::read_directory;
 use end_record::find_directory;
 use fields::{LOCAL_HEADER_BYTES, LOCAL_SIGNATURE, u16_at, u32_at};
 
-pub use member_reader::MemberReader;
+pub use member_reader::ZipMemberReader;
 
 /// How the bytes of a member are packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PackingMethod {
+pub enum ZipCompression {
     /// As they are.
     Stored,
     /// Deflate.
@@ -48,7 +48,7 @@ pub struct ZipMember {
     /// The CRC-32 of its content.
     pub crc32: u32,
     /// How it is packed.
-    pub method: PackingMethod,
+    pub method: ZipCompression,
     /// Whether it is encrypted.
     pub is_encrypted: bool,
     /// The offset before which its bytes must end: the next member, or the directory.
@@ -81,6 +81,16 @@ pub enum ZipRule {
     UnsafeName,
     /// A local header contradicts the directory.
     LocalHeader,
+    /// A member cannot be read to its end, or has another checksum.
+    MemberContent,
+    /// `datapackage.json` is missing or not valid.
+    DataPackage,
+    /// A file has another digest or length than `datapackage.json` says.
+    ResourceDigest,
+    /// A file that `datapackage.json` lists is missing.
+    ResourceMissing,
+    /// `datapackage.json` has another digest than `datapackage-digest.json` says.
+    PackageDigest,
 }
 
 impl ZipRule {
@@ -94,12 +104,24 @@ impl ZipRule {
             Self::Overlap => "zip-overlap",
             Self::UnsafeName => "zip-unsafe-name",
             Self::LocalHeader => "zip-local-header",
+            Self::MemberContent => "zip-member-content",
+            Self::DataPackage => "wacz-data-package",
+            Self::ResourceDigest => "wacz-resource-digest",
+            Self::ResourceMissing => "wacz-resource-missing",
+            Self::PackageDigest => "wacz-package-digest",
         }
     }
 
     /// Whether content may be lost.
     pub fn is_loss(self) -> bool {
-        matches!(self, Self::NoDirectory | Self::DirectoryEntry | Self::Overlap)
+        matches!(
+            self,
+            Self::NoDirectory
+                | Self::DirectoryEntry
+                | Self::Overlap
+                | Self::MemberContent
+                | Self::ResourceMissing
+        )
     }
 }
 
@@ -178,15 +200,15 @@ impl<S: ReadAt> ZipArchive<S> {
     }
 
     /// The bytes that a member takes in the file, as they are.
-    pub fn packed_bytes(&self, member: &ZipMember) -> Result<ByteRange<&S>, WaczError> {
+    pub fn packed_bytes(&self, member: &ZipMember) -> Result<SourceRange<&S>, WaczError> {
         let (start, length) = self.packed_extent(member)?;
-        Ok(ByteRange::new(&self.source, start, length))
+        Ok(SourceRange::new(&self.source, start, length))
     }
 
     /// The content of a member, decompressed and verified against its checksum.
-    pub fn read(&self, member: &ZipMember) -> Result<MemberReader<'_, S>, WaczError> {
+    pub fn read(&self, member: &ZipMember) -> Result<ZipMemberReader<'_, S>, WaczError> {
         let packed = self.packed_bytes(member)?;
-        MemberReader::new(packed, member).ok_or_else(|| refused(member, unread_method(member)))
+        ZipMemberReader::new(packed, member).ok_or_else(|| refused(member, unread_method(member)))
     }
 
     /// The offset of the first byte of a member's data, and the number of its bytes.
@@ -230,8 +252,8 @@ pub(crate) fn refused(member: &ZipMember, what: impl Into<String>) -> WaczError 
 fn unread_method(member: &ZipMember) -> String {
     match member.method {
         _ if member.is_encrypted => "it is encrypted".to_owned(),
-        PackingMethod::Other(method) => format!("compression method {method} is not supported"),
-        PackingMethod::Stored | PackingMethod::Deflated => "its sizes contradict each other".to_owned(),
+        ZipCompression::Other(method) => format!("compression method {method} is not supported"),
+        ZipCompression::Stored | ZipCompression::Deflated => "its sizes contradict each other".to_owned(),
     }
 }
 

@@ -2,6 +2,8 @@
 
 mod museum;
 
+use std::path::{Path, PathBuf};
+
 use self::museum::MuseumArgs;
 pub(super) use self::museum::parse_replay_time;
 use super::capture_choice::CaptureChoiceArgs;
@@ -19,11 +21,18 @@ use crate::verb::{Error, ExitStatus, Session, Verb};
 #[command(after_help = "\
 Examples:
   varve open
+  varve open crawl.wacz
+  varve open crawls/ https://example.com/
   varve open https://example.com/
   varve open https://example.com/ --at 2024-05-01
   varve open https://example.com/ --at 20240501120000")]
 pub(super) struct OpenArgs {
-    /// The page to show [default: a list of pages]
+    /// The page to show [default: a list of pages], or a WARC, ARC or WACZ file, a folder of them or an
+    /// archive to show
+    #[arg(value_name = "URL|PATH")]
+    target: Option<String>,
+
+    /// The page to show, after a path
     #[arg(value_name = "URL")]
     url: Option<String>,
 
@@ -36,7 +45,21 @@ pub(super) struct OpenArgs {
 
 impl Verb for OpenArgs {
     fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
+        let url = self.page(session);
         let history = session.open_reader_choosing(self.choosing.choice())?;
-        self.museum.show(session, history, self.url.as_deref())
+        self.museum.show(session, history, url.as_deref())
+    }
+}
+
+impl OpenArgs {
+    /// The page to show. A first argument that is a file or folder is the archive.
+    fn page(&self, session: &mut Session) -> Option<String> {
+        match &self.target {
+            Some(target) if self.url.is_some() || Path::new(target).exists() => {
+                session.use_archive(PathBuf::from(target));
+                self.url.clone()
+            }
+            page => page.clone(),
+        }
     }
 }

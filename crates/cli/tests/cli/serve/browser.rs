@@ -1,7 +1,7 @@
 //! Chromium on a replayed capture: everything loads, and no request leaves the replay origin.
 
 use std::io::{Read, Write};
-use std::net::TcpListener;
+use std::net::{TcpListener, UdpSocket};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -69,15 +69,26 @@ fn proxy() -> (String, Arc<AtomicUsize>) {
     (address, count)
 }
 
-/// The DOM of a page as the browser serialises it.
+/// The DOM of a page as the browser serialises it, after eight seconds of the page's own time.
 fn dump(url: &str, proxy: &str) -> Option<String> {
+    browse(url, proxy, "--virtual-time-budget=8000")
+}
+
+/// Shows a document of this type in a browser. For an SVG document that navigates, the browser can wait
+/// forever when the page's time is not that of the clock.
+fn visit(kind: &str, url: &str, proxy: &str) {
+    let is_svg = kind == "image/svg+xml";
+    browse(url, proxy, if is_svg { "--timeout=5000" } else { "--virtual-time-budget=8000" }).unwrap();
+}
+
+fn browse(url: &str, proxy: &str, time: &str) -> Option<String> {
     let profile = tempfile::tempdir().unwrap();
     let output = Command::new("chromium")
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"])
         .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
         .arg(format!("--user-data-dir={}", profile.path().display()))
         .arg(format!("--proxy-server=http://{proxy}"))
-        .args(["--virtual-time-budget=8000", "--dump-dom", url])
+        .args([time, "--dump-dom", url])
         .output()
         .ok()?;
     Some(String::from_utf8_lossy(&output.stdout).into_owned())
@@ -139,6 +150,109 @@ fn a_captured_page_works_and_no_request_leaves() {
     dump("http://leak.example/", &proxy).unwrap();
     dump(&urls[1], &proxy).unwrap();
     assert!(leaks.load(Ordering::SeqCst) > 0 && web.total() > 0);
+}
+
+/// Ways by which scripts of a page reach other hosts although a policy forbids it requests: type,
+/// document. `UDP` becomes the port of a server.
+const WAYS_OUT: [(&str, &str); 14] = [
+    ("text/html", "<script>open('http://leak.example/', '_self')</script>"),
+    (
+        "text/html",
+        r#"<script>location = URL.createObjectURL(new Blob(["<script>location = 'http://leak.example/'</scr" + "ipt>"], { type: "text/html" }))</script>"#,
+    ),
+    (
+        "text/html",
+        r#"<script>location = URL.createObjectURL(new Blob(["<svg xmlns='http://www.w3.org/2000/svg'><script>location = 'http://leak.example/'</scr" + "ipt></svg>"], { type: "image/svg+xml" }))</script>"#,
+    ),
+    (
+        "text/html",
+        r#"<script>const part = document.createElement("p"); part.innerHTML = "<a href='http://leak.example/'>x</a>"; part.firstChild.click()</script>"#,
+    ),
+    (
+        "text/html",
+        r#"<script>const part = document.createElement("p"); part.innerHTML = "<a href='http://leak.example/'>x</a>"; part.firstChild.dispatchEvent(new MouseEvent("click"))</script>"#,
+    ),
+    (
+        "text/html",
+        r#"<body><script>const part = document.createElement("p"); document.body.append(part); const root = part.attachShadow({ mode: "open" }); root.innerHTML = "<a href='http://leak.example/'>x</a>"; root.firstChild.click()</script>"#,
+    ),
+    (
+        "text/html",
+        r#"<body><script>document.body.innerHTML = "<svg xmlns='http://www.w3.org/2000/svg'><a href='http://leak.example/'><text>x</text></a></svg>"; document.querySelector("text").dispatchEvent(new MouseEvent("click", { bubbles: true }))</script>"#,
+    ),
+    (
+        "text/html",
+        r#"<body><script>const frame = document.createElement("iframe"); document.body.append(frame); frame.contentWindow.open("http://leak.example/", "_top")</script>"#,
+    ),
+    (
+        "text/html",
+        r#"<body><script>document.body.innerHTML = "<iframe></iframe>"; frames[0].open("http://leak.example/", "_top")</script>"#,
+    ),
+    (
+        "image/svg+xml",
+        "<svg xmlns=\"http://www.w3.org/2000/svg\"><script>location = 'http://leak.example/'</script></svg>",
+    ),
+    (
+        "application/xml",
+        "<html xmlns=\"http://www.w3.org/1999/xhtml\"><script>location = 'http://leak.example/'</script></html>",
+    ),
+    (
+        "text/html",
+        r#"<script>const link = new RTCPeerConnection({ iceServers: [{ urls: "stun:127.0.0.1:UDP" }] }); link.createDataChannel("x"); link.createOffer().then((offer) => link.setLocalDescription(offer))</script>"#,
+    ),
+    (
+        "text/html",
+        r#"<body><script>document.body.append(document.createElement("iframe")); const link = new frames[0].RTCPeerConnection({ iceServers: [{ urls: "stun:127.0.0.1:UDP" }] }); link.createDataChannel("x"); link.createOffer().then((offer) => link.setLocalDescription(offer))</script>"#,
+    ),
+    (
+        "text/html",
+        r#"<iframe srcdoc='<script>const link = new RTCPeerConnection({ iceServers: [{ urls: "stun:127.0.0.1:UDP" }] }); link.createDataChannel("x"); link.createOffer().then((offer) => link.setLocalDescription(offer))</script>'></iframe>"#,
+    ),
+];
+
+/// Counts datagrams.
+fn datagrams() -> (u16, Arc<AtomicUsize>) {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let port = socket.local_addr().unwrap().port();
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&count);
+    std::thread::spawn(move || {
+        while socket.recv(&mut [0; 1500]).is_ok() {
+            counted.fetch_add(1, Ordering::SeqCst);
+        }
+    });
+    (port, count)
+}
+
+#[test]
+fn no_script_leaves_an_archived_page() {
+    if varve_testkit::chromium().is_none() {
+        return;
+    }
+    let (port, sent) = datagrams();
+    let document = |number: usize| WAYS_OUT[number].1.replace("UDP", &port.to_string());
+    let path = |number: usize| format!("/way/{number}");
+    let site = (0..WAYS_OUT.len()).fold(Site::new(), |site, number| {
+        site.page(&path(number), Answer::of(WAYS_OUT[number].0, document(number)))
+    });
+    let web = Web::serve(site);
+    let place = Place::new(true);
+    let urls: Vec<String> = (0..WAYS_OUT.len()).map(|number| web.url(&path(number))).collect();
+    let mut words = vec!["capture", "--allow-private", "--delay", "0s", "--scope", "page", "-m", "x"];
+    words.extend(urls.iter().map(String::as_str));
+    place.run(&words);
+    let served = Served::start(&place.path("museum"));
+    let (proxy, asked) = proxy();
+    let leaks = || asked.swap(0, Ordering::SeqCst) + sent.swap(0, Ordering::SeqCst);
+    for (number, url) in urls.iter().enumerate() {
+        for modifier in ["", "id_"] {
+            visit(WAYS_OUT[number].0, &format!("http://{}/web/2999{modifier}/{url}", served.replay), &proxy);
+            assert_eq!(leaks(), 0, "{modifier} {}", WAYS_OUT[number].1);
+        }
+        // The same page does leave when it is not replayed.
+        visit(WAYS_OUT[number].0, url, &proxy);
+        assert!(leaks() > 0, "leads nowhere on the live web: {}", WAYS_OUT[number].1);
+    }
 }
 
 #[test]

@@ -282,3 +282,23 @@ fn sample_projects_are_served() {
         assert_eq!(served.page("/").status, 200);
     }
 }
+
+#[test]
+fn a_warc_file_is_served_by_its_path() {
+    let folder = tempfile::tempdir().unwrap();
+    let block = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<a href=/b>x</a>";
+    let record = format!(
+        "WARC/1.1\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:x:1>\r\nWARC-Date: 2026-01-01T00:00:00Z\r\n\
+         WARC-Target-URI: http://e.org/\r\nContent-Type: application/http;msgtype=response\r\n\
+         Content-Length: {}\r\n\r\n{block}\r\n\r\n",
+        block.len()
+    );
+    let path = folder.path().join("crawl.warc");
+    std::fs::write(&path, record).unwrap();
+    let served = super::Served::start_with(folder.path(), &["--no-cache", path.to_str().unwrap()]);
+    let reply = served.get("/web/20260101000000/http://e.org/");
+    assert!(reply.text().contains("/http://e.org/b\">x</a>"), "{reply:?}");
+    assert_eq!(served.get("/web/20260101000000id_/http://e.org/").text(), "<a href=/b>x</a>");
+    assert!(served.page("/").text().contains("crawl.warc"));
+    assert_eq!(served.page("/cdx?url=http://e.org/*").text().lines().count(), 1);
+}

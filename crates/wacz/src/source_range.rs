@@ -6,13 +6,13 @@ use varve_wire::ReadAt;
 
 /// The bytes of a source from `start`, `length` of them. Readers see offsets from zero.
 #[derive(Clone, Debug)]
-pub struct ByteRange<S> {
+pub struct SourceRange<S> {
     source: S,
     start: u64,
     length: u64,
 }
 
-impl<S: ReadAt> ByteRange<S> {
+impl<S: ReadAt> SourceRange<S> {
     /// The range of `length` bytes at `start`.
     pub fn new(source: S, start: u64, length: u64) -> Self {
         Self { source, start, length: length.min(u64::MAX - start) }
@@ -29,7 +29,7 @@ impl<S: ReadAt> ByteRange<S> {
     }
 }
 
-impl<S: ReadAt> ReadAt for ByteRange<S> {
+impl<S: ReadAt> ReadAt for SourceRange<S> {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         let left = usize::try_from(self.length.saturating_sub(offset)).unwrap_or(usize::MAX);
         let length = buffer.len().min(left);
@@ -51,14 +51,14 @@ mod tests {
 
     #[test]
     fn a_range_shows_nothing_outside() {
-        let range = ByteRange::new(b"0123456789".to_vec(), 3, 4);
+        let range = SourceRange::new(b"0123456789".to_vec(), 3, 4);
         let mut buffer = [0; 16];
         assert_eq!(range.read_at(&mut buffer, 1).unwrap(), 3);
         assert_eq!(&buffer[..3], b"456");
         assert_eq!(range.read_at(&mut buffer, 4).unwrap(), 0);
         assert_eq!(range.read_at(&mut buffer, u64::MAX).unwrap(), 0);
         assert_eq!(range.size().unwrap(), 4);
-        assert_eq!(ByteRange::new(b"01".to_vec(), 1, 9).size().unwrap(), 1);
-        assert_eq!(ByteRange::new(b"01".to_vec(), u64::MAX, 9).size().unwrap(), 0);
+        assert_eq!(SourceRange::new(b"01".to_vec(), 1, 9).size().unwrap(), 1);
+        assert_eq!(SourceRange::new(b"01".to_vec(), u64::MAX, 9).size().unwrap(), 0);
     }
 }
