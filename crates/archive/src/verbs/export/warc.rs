@@ -8,14 +8,14 @@
 //! A revisit refers to a record that may not be in the file. [`RevisitHandling`] says whether it is
 //! written as it is, as a full response, or both are written with each payload once.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use varve_core::RecordId;
-use varve_core::history::Capture;
+use varve_core::history::{Capture, CaptureOwner};
 use varve_core::receipt::Renderings;
 use varve_core::secret::ShownUrl;
+use varve_core::{RecordId, VersionId};
 use varve_repository::RepositoryError;
 use varve_repository::archive_writer::Clock;
 use varve_repository::history::HistoryReader;
@@ -35,6 +35,8 @@ use varve_warc::write::{
 use super::output::ExportTarget;
 use super::selection::{ExportSelection, each_capture};
 use crate::error::ArchiveError;
+use crate::verbs::seal::prove_versions;
+use crate::verbs::verify::PROOF_MEDIA_TYPE;
 
 /// The media type of a body without one.
 const UNKNOWN_MEDIA_TYPE: &str = "application/octet-stream";
@@ -64,6 +66,8 @@ pub struct WarcRequest<'a> {
     pub software: &'a str,
     /// The clock.
     pub clock: Clock,
+    /// Whether the file gets a record with the proof that its captures are in the sealed log.
+    pub with_proof: bool,
 }
 
 /// The result of an export.
@@ -117,6 +121,9 @@ pub fn export(
             progress(1);
             Ok(())
         })?;
+        if request.with_proof {
+            exporter.add_proof(&(request.clock)())?;
+        }
         Ok(exporter.finish())
     })
 }
@@ -144,6 +151,8 @@ pub(super) struct WarcExporter<'a> {
     /// The records that written revisits refer to.
     referred: Vec<RecordId>,
     payloads: HashMap<Vec<u8>, WrittenPayload>,
+    /// The versions that the captures belong to.
+    versions: BTreeSet<VersionId>,
     exported: CapturesExported,
 }
 
@@ -166,6 +175,7 @@ impl<'a> WarcExporter<'a> {
             written: HashSet::new(),
             referred: Vec::new(),
             payloads: HashMap::new(),
+            versions: BTreeSet::new(),
             exported: CapturesExported { path: path.to_owned(), ..CapturesExported::default() },
         };
         let block = warc_fields([("software", request.software), ("format", "WARC File Format 1.1")]);
@@ -199,7 +209,12 @@ impl<'a> WarcExporter<'a> {
             written => written.map(|_| ()),
         };
         match written {
-            Ok(()) => self.exported.captures += 1,
+            Ok(()) => {
+                self.exported.captures += 1;
+                if let CaptureOwner::Version(version) = capture.owner {
+                    self.versions.insert(version);
+                }
+            }
             Err(error) if is_of_the_target(&error) => return Err(error),
             Err(error) => {
                 self.exported.finding_count += 1;
@@ -211,6 +226,16 @@ impl<'a> WarcExporter<'a> {
             }
         }
         Ok(true)
+    }
+
+    /// Adds the proof that the versions of all captures are in the sealed log.
+    fn add_proof(&mut self, date: &Date) -> Result<(), ArchiveError> {
+        let versions: Vec<VersionId> = self.versions.iter().copied().collect();
+        let evidence = prove_versions(self.history, &versions)?;
+        let json = serde_json::to_vec(&evidence).map_err(|error| StoreError::Content(error.into()))?;
+        let draft = Draft::new(RecordType::Metadata, date).content_type(PROOF_MEDIA_TYPE);
+        let record = self.packer.pack(&draft, PayloadKind::None, &json).map_err(StoreError::from)?;
+        self.append(record)
     }
 
     /// Ends the file.
@@ -396,9 +421,14 @@ impl<'a> WarcExporter<'a> {
         if capture.truncated {
             draft = draft.truncated("unspecified");
         }
-        // Two captures of one body must differ, and the id of a resource follows from its content.
-        let id = record_uri(&RecordId::new(derived_id(capture)));
-        match pack_reader(&mut self.packer, &draft.id(id), kind, &mut content) {
+        // The id of a resource follows from its content, by which the log knows a committed page. A second
+        // capture of that content needs another one.
+        let is_first = matches!(self.history, HistoryReader::Archive(_))
+            && !self.written.contains(&RecordId::of_body(capture.body));
+        if !is_first || kind != PayloadKind::Block {
+            draft = draft.id(record_uri(&RecordId::new(derived_id(capture))));
+        }
+        match pack_reader(&mut self.packer, &draft, kind, &mut content) {
             Ok(record) => self.append(record),
             Err(RecordPackError::Io(source)) => {
                 Err(RepositoryError::ReadObject { id: capture.body.to_string(), source }.into())

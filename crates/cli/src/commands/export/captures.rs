@@ -70,7 +70,13 @@ impl ExportArgs {
         session: &mut Session,
     ) -> Result<WarcRequest<'static>, Error> {
         let selection = self.selection(history, session)?;
-        Ok(WarcRequest { selection, revisits, software: SOFTWARE_NAME, clock: Arc::new(clock::now) })
+        Ok(WarcRequest {
+            selection,
+            revisits,
+            software: SOFTWARE_NAME,
+            clock: Arc::new(clock::now),
+            with_proof: self.proof,
+        })
     }
 
     fn print_package(&self, exported: &WaczExported, printer: &mut Printer) -> Result<(), Error> {

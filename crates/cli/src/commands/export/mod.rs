@@ -71,6 +71,7 @@ Examples:
   varve export --format warc museum.warc.gz --closed
   varve export --format warc - --url https://example.com/ --all | warcio check /dev/stdin
   varve export --format warc may.warc.gz --host example.com --version 2026-05 --dedupe
+  varve export --format warc evidence.warc.gz --url https://example.com/ --proof
   varve export --format wacz museum.wacz --title 'The museum'
   varve export --format wacz page.wacz --url https://example.com/news --with-resources
   varve -C museum.crystalproj export --format warc -o museum.warc.gz
@@ -131,6 +132,10 @@ pub(super) struct ExportArgs {
     #[arg(long)]
     dedupe: bool,
 
+    /// Add a record with the proof that the captures are in the sealed log, for `varve verify`
+    #[arg(long, conflicts_with_all = ["closed", "dedupe"])]
+    proof: bool,
+
     /// The title of a WACZ file
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
@@ -170,6 +175,7 @@ impl ExportArgs {
                 "an index has all files: it takes no version",
             ),
             (!has_captures && self.has_selection(), "captures are selected for `--format` warc and wacz"),
+            (self.format != ExportFormat::Warc && self.proof, "`--proof` is for `--format warc`"),
             (self.format != ExportFormat::Wacz && self.title.is_some(), "`--title` is for `--format wacz`"),
             (
                 self.format == ExportFormat::Crystal && self.is_stream(),
@@ -187,7 +193,7 @@ impl ExportArgs {
     /// Whether some captures are selected, or the form of revisits.
     fn has_selection(&self) -> bool {
         let has_pages = !self.url.is_empty() || self.host.is_some() || self.search.is_some();
-        has_pages || self.captures || self.closed || self.dedupe
+        has_pages || self.captures || self.closed || self.dedupe || self.proof
     }
 
     fn target(&self) -> &Path {

@@ -277,6 +277,35 @@ fn a_page_is_exported_with_what_it_embeds() {
     }
 }
 
+/// The records of an export are those that were sealed, also with a checkpoint that someone kept.
+#[test]
+fn a_proof_shows_that_captures_are_sealed() {
+    let (scene, web) = captured_twice();
+    fs::write(scene.path("note.html"), "<p>committed").unwrap();
+    scene.data(&["commit", "note.html", "--url", "https://lake.example/note", "-m", "a note"]);
+    let unsealed =
+        scene.command().args(["export", "--format", "warc", "x.warc.gz", "--proof"]).output().unwrap();
+    assert_eq!((unsealed.status.code(), scene.path("x.warc.gz").exists()), (Some(2), false));
+    scene.data(&["seal", "make-key", "--name", "lake.example/museum"]);
+    let checkpoint = scene.data(&["seal"]);
+    fs::write(scene.path("kept"), checkpoint).unwrap();
+    exported(&scene, &["proven.warc.gz", "--all", "--proof"]);
+    assert_eq!(examined(&scene, "proven.warc.gz").0, Vec::<String>::new());
+    let verify =
+        |file: &str| scene.command().args(["verify", "--checkpoint", "kept", file]).output().unwrap();
+    let verified = verify("proven.warc.gz");
+    assert_eq!(verified.status.code(), Some(0), "{}{}", stdout(&verified), stderr(&verified));
+    assert!(stdout(&verified).contains("9 captures"), "{}", stdout(&verified));
+    // A capture that was made later is not in the log that was kept.
+    scene.data(&["capture", &web.url("/changing"), "--allow-private", "--delay", "0"]);
+    exported(&scene, &["more.warc", "--all"]);
+    let mut forged = fs::read(scene.path("more.warc")).unwrap();
+    exported(&scene, &["one.warc", "--version", "HEAD~1", "--captures", "--proof"]);
+    forged.extend(fs::read(scene.path("one.warc")).unwrap());
+    fs::write(scene.path("forged.warc"), forged).unwrap();
+    assert_eq!(verify("forged.warc").status.code(), Some(1));
+}
+
 /// A committed page was not on the wire: it becomes a `resource`.
 #[test]
 fn committed_pages_become_resources() {
