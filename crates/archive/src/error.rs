@@ -79,6 +79,14 @@ pub enum ArchiveError {
         /// Why.
         source: varve_warc::Error,
     },
+    /// A package to import cannot be read.
+    #[error("could not import `{}`", path.display())]
+    ImportPackage {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: varve_wacz::WaczError,
+    },
     /// The live web could not be captured or checked. Errors of the archive itself are in
     /// `Repository`.
     #[error(transparent)]

@@ -200,8 +200,13 @@ fn each_warcinfo_becomes_a_version_of_its_time() {
         assert!(import_clean(&root, &path).already);
         assert_eq!(rows(&reader), before);
     }
-    // The same records in another file are the same captures.
-    import_clean(&root, &file(&root, "plain.warc", &two_parts().plain()));
+    // The same file twice in one import, and the same records in another file, are the same captures.
+    let twice =
+        [file(&root, "plain.warc", &two_parts().plain()), file(&root, "copy.warc", &two_parts().plain())];
+    let imported = import_all(&root, &twice);
+    assert_eq!((imported[0].new, imported[1].new), (3, 0));
+    assert_eq!(imported[0].versions, imported[1].versions);
+    assert_sound(&root);
     let again = import_clean(&root, &file(&root, "packed.warc.gz", &two_parts().gzip()));
     assert_eq!((again.captures, again.new, again.versions.len()), (3, 0, 0));
     assert_eq!(versions(&root).len(), 2);
@@ -376,6 +381,79 @@ fn an_unreadable_file_does_not_stop_the_others() {
     let read: Vec<bool> = results.iter().map(|(_, result)| result.is_ok()).collect();
     assert_eq!(read, [false, false, true]);
     assert_eq!(versions(&root).len(), 2);
+}
+
+/// A ZIP archive with these members.
+fn zip(members: &[(&str, &[u8], bool)]) -> Vec<u8> {
+    let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    for (name, content, is_stored) in members {
+        let method = match is_stored {
+            true => zip::CompressionMethod::Stored,
+            false => zip::CompressionMethod::Deflated,
+        };
+        let options = zip::write::SimpleFileOptions::default().compression_method(method);
+        writer.start_file(*name, options).expect("begun");
+        writer.write_all(content).expect("written");
+    }
+    writer.finish().expect("written").into_inner()
+}
+
+#[test]
+fn the_files_in_a_package_are_imported() {
+    let (_folder, root) = scene();
+    let mut revisits = WarcMaker::default();
+    revisits.revisit(
+        "r1",
+        "http://e.org/again",
+        "2022-01-01T00:00:00Z",
+        &[("WARC-Refers-To", "<urn:uuid:a>")],
+    );
+    let inner = zip(&[("archive/2.warc.gz", &two_parts().gzip(), true)]);
+    let json = br#"{"profile":"data-package","resources":[]}"#;
+    let package = zip(&[
+        ("datapackage.json", json, false),
+        ("archive/1.warc", &revisits.plain(), false),
+        ("inner.wacz", &inner, true),
+    ]);
+    let path = file(&root, "outer.wacz", &package);
+    let imported = import_all(&root, std::slice::from_ref(&path));
+    let outer = path.to_string_lossy();
+    let paths: Vec<&str> = imported.iter().map(|file| file.path.as_str()).collect();
+    assert_eq!(
+        paths,
+        [format!("{outer}!/archive/1.warc"), format!("{outer}!/inner.wacz!/archive/2.warc.gz")]
+    );
+    assert!(imported.iter().all(|file| file.findings.is_empty()), "{imported:?}");
+    assert_eq!(body_at(&root, "http://e.org/again", 0), "<p>one</p>");
+    let reader = reader(&root);
+    let info = show::version(&reader, &imported[1].versions[0]).expect("a version");
+    let source = show::source(&reader, &info).expect("read").expect("a source");
+    assert_eq!(source.file, "outer.wacz!/inner.wacz!/archive/2.warc.gz");
+    drop(reader);
+    assert_sound(&root);
+    assert!(import_all(&root, &[path]).iter().all(|file| file.already));
+}
+
+#[test]
+fn hostile_packages_are_reported() {
+    let (_folder, root) = scene();
+    let good = zip(&[("archive/1.warc", &two_parts().plain(), false)]);
+    let cut = &good[..good.len() - 30];
+    let files = [
+        file(&root, "empty.wacz", &zip(&[("datapackage.json", b"{}", true)])),
+        file(&root, "climbing.wacz", &zip(&[("../archive/1.warc", &two_parts().plain(), true)])),
+        file(&root, "cut.wacz", cut),
+        file(&root, "short.wacz", b"PK\x03\x04"),
+    ];
+    let request = Request { files: files.to_vec(), ..Request::default() };
+    let results = import(&writer(&root), &request, &|_| {}).expect("imported").files;
+    let complaints = |number: usize| match &results[number].1 {
+        Ok(file) => file.complaints() > 0,
+        Err(_) => true,
+    };
+    assert!((0..files.len()).all(complaints), "{results:?}");
+    assert_eq!(body_at(&root, "http://e.org/", 0), "<p>two</p>");
+    assert_sound(&root);
 }
 
 #[test]

@@ -18,10 +18,10 @@ use crate::version_text::UNINDEXED_TEXT;
 /// Findings that are printed for each file.
 const MAX_PRINTED_FINDINGS: usize = 20;
 
-/// Copy WARC and ARC files, AardWARC stores and Crystal projects into the archive
+/// Copy WARC, ARC and WACZ files, AardWARC stores and Crystal projects into the archive
 ///
-/// From WARC and ARC files, compressed or not, and from folders of them (of wget, Heritrix, pywb,
-/// Browsertrix, ArchiveBox): each part of a file that begins with a `warcinfo` record and has captures
+/// From WARC and ARC files, compressed or not, those in WACZ files, and folders of them (of wget,
+/// Heritrix, pywb, Browsertrix, ArchiveBox): each part of a file that begins with a `warcinfo` record and has captures
 /// becomes a version, with the time of its newest capture. Responses keep their bytes and times, and
 /// the header of each record is kept with it. A payload that the archive has is not stored again.
 /// Revisits find their originals in the files given and in the archive. Other records are kept as
@@ -47,6 +47,7 @@ const MAX_PRINTED_FINDINGS: usize = 20;
 #[command(after_help = "\
 Examples:
   varve import site.warc.gz
+  varve import collection.wacz
   varve import crawl-2019/ -m 'the crawl of 2019' --author 'Ada <ada@example.com>'
   varve import /srv/aardwarc
   varve import museum.crystalproj

@@ -18,7 +18,7 @@ pub(super) const VERB_FIELDS: &[JsonVerb] = &[
                 ],
             },
             JsonObject {
-                when: "For each WARC or ARC file",
+                when: "For each WARC or ARC file, also those in a WACZ file",
                 fields: &[
                     ("path", "string", "the file"),
                     ("sha256", "string", "its SHA-256 in hex"),

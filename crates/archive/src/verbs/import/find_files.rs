@@ -11,8 +11,17 @@ use crate::error::ArchiveError;
 
 /// The endings of names of files with records, in lower case. `.open` is that of a file that Heritrix
 /// still wrote.
-const WARC_ENDINGS: [&str; 8] =
-    [".warc", ".warc.gz", ".warc.zst", ".arc", ".arc.gz", ".warc.open", ".warc.gz.open", ".arc.gz.open"];
+const WARC_ENDINGS: [&str; 9] = [
+    ".wacz",
+    ".warc",
+    ".warc.gz",
+    ".warc.zst",
+    ".arc",
+    ".arc.gz",
+    ".warc.open",
+    ".warc.gz.open",
+    ".arc.gz.open",
+];
 /// Folders within folders that are entered.
 const MAX_DEPTH: usize = 64;
 
@@ -45,7 +54,7 @@ pub fn files_at(path: &Path) -> Result<Vec<PathBuf>, ArchiveError> {
     Ok(files)
 }
 
-/// Whether the name of a file is that of a WARC or ARC file.
+/// Whether the name of a file is that of a WARC, ARC or WACZ file.
 fn has_records(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
     WARC_ENDINGS.iter().any(|ending| name.ends_with(ending))

@@ -75,6 +75,10 @@ impl<'a> VersionMaker<'a> {
 
     /// Makes a version. `None` if there is nothing in it. The rows of its captures are stored.
     pub(super) fn make(&mut self, mut new: NewImportedVersion) -> Result<Option<VersionId>, ArchiveError> {
+        if let Some(version) = self.version_of(&new.run) {
+            // The same file twice in one import.
+            return Ok(Some(version));
+        }
         let mut records: Vec<RecordId> = Vec::new();
         self.history.rows().each_record_of_run(&new.run, &mut |record| records.push(record))?;
         if records.is_empty() && new.pages.is_empty() {

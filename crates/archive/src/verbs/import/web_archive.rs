@@ -1,4 +1,4 @@
-//! Imports WARC and ARC files.
+//! Imports WARC and ARC files, and those in WACZ files.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use varve_warc::digest::Algorithm;
 use varve_warc::write::RecordUri;
 
 use super::report::FileImported;
-use super::source_file::SourceFile;
+use super::source_file::{SourceFile, SourceLocation, list_package};
 use super::warc_records::{ImportPart, WarcImport};
 use crate::error::ArchiveError;
 
@@ -52,30 +52,43 @@ pub fn import(
 ) -> Result<Report, ArchiveError> {
     let mut import = WarcImport::new(history, request.message.clone(), request.author.clone())?;
     let mut results: Vec<FileResult> = Vec::new();
-    let mut parts: Vec<(usize, ImportPart)> = Vec::new();
+    let mut parts: Vec<(usize, SourceLocation, ImportPart)> = Vec::new();
     for path in &request.files {
-        let result = match file(history, &mut import, path, progress) {
-            Ok((imported, of_file)) => {
-                parts.extend(of_file.into_iter().map(|part| (results.len(), part)));
-                Ok(imported)
+        let listed = match files_of(history, path) {
+            Ok(listed) => listed,
+            Err(error) if is_about_file(&error) => {
+                results.push((path.clone(), Err(error)));
+                continue;
             }
-            Err(error) if is_about_file(&error) => Err(error),
             Err(error) => return Err(error),
         };
-        results.push((path.clone(), result));
+        for (location, findings) in listed {
+            let result = match file(history, &mut import, &location, progress) {
+                Ok((mut imported, of_file)) => {
+                    findings.into_iter().for_each(|(offset, message)| imported.add_finding(offset, message));
+                    let number = results.len();
+                    parts.extend(of_file.into_iter().map(|part| (number, location.clone(), part)));
+                    Ok(imported)
+                }
+                Err(error) if is_about_file(&error) => Err(error),
+                Err(error) => return Err(error),
+            };
+            results.push((location.shown_path(), result));
+        }
     }
     import.store_rows()?;
-    for (number, part) in parts.iter_mut().filter(|(_, part)| !part.unresolved.is_empty()) {
-        let Some((path, Ok(report))) = results.get_mut(*number) else { continue };
-        let source = SourceFile::open(path, &|_| {})?;
+    for (number, location, part) in parts.iter_mut().filter(|(_, _, part)| !part.unresolved.is_empty()) {
+        let Some((_, Ok(report))) = results.get_mut(*number) else { continue };
+        let temporary = history.writer().layout().temporary_folder();
+        let source = SourceFile::open(location, &temporary, &|_| {})?;
         if source.hex_digest() == report.sha256 {
             import.late_revisits(&source, part, report)?;
         } else {
             report.add_finding(0, "the file changed while it was imported: import it again");
         }
     }
-    parts.sort_by_key(|(_, part)| part.newest);
-    for (number, part) in parts {
+    parts.sort_by_key(|(_, _, part)| part.newest);
+    for (number, _, part) in parts {
         if let (Some(version), Some((_, Ok(report)))) = (import.make_version(part)?, results.get_mut(number))
         {
             report.versions.push(version);
@@ -89,18 +102,35 @@ pub fn import(
 
 /// Whether an error is about a file to import, and not about the archive.
 fn is_about_file(error: &ArchiveError) -> bool {
-    matches!(error, ArchiveError::ImportRead { .. } | ArchiveError::ImportOpen { .. })
+    use ArchiveError::{ImportOpen, ImportPackage, ImportRead, NotImportable};
+    matches!(error, ImportRead { .. } | ImportOpen { .. } | ImportPackage { .. } | NotImportable(_))
+}
+
+/// A file with records, and the byte offsets and messages of what is wrong with its package.
+type ListedFile = (SourceLocation, Vec<(u64, String)>);
+
+/// The files with records at a path: the file itself, or those in a package. The defects of a package
+/// are reported with its first file.
+fn files_of(history: &ArchiveHistoryWriter, path: &Path) -> Result<Vec<ListedFile>, ArchiveError> {
+    let location = SourceLocation::file(path);
+    let temporary = history.writer().layout().temporary_folder();
+    let Some(listing) = list_package(&location, &temporary)? else { return Ok(vec![(location, Vec::new())]) };
+    if listing.files.is_empty() {
+        return Err(ArchiveError::NotImportable(path.to_owned()));
+    }
+    let mut findings = Some(listing.findings);
+    Ok(listing.files.into_iter().map(|file| (file, findings.take().unwrap_or_default())).collect())
 }
 
 fn file(
     history: &ArchiveHistoryWriter,
     import: &mut WarcImport<'_>,
-    path: &Path,
+    location: &SourceLocation,
     progress: &dyn Fn(u64),
 ) -> Result<(FileImported, Vec<ImportPart>), ArchiveError> {
-    let source = SourceFile::open(path, progress)?;
+    let source = SourceFile::open(location, &history.writer().layout().temporary_folder(), progress)?;
     let mut report = FileImported {
-        path: path.to_string_lossy().into_owned(),
+        path: source.path.to_string_lossy().into_owned(),
         sha256: source.hex_digest(),
         bytes: source.length,
         ..FileImported::default()
