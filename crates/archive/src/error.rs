@@ -63,6 +63,30 @@ pub enum ArchiveError {
     /// The archive could not be opened, read or written.
     #[error(transparent)]
     Repository(#[from] RepositoryError),
+    /// A file to import cannot be opened or read.
+    #[error("could not read `{}`", path.display())]
+    ImportOpen {
+        /// The file.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
+    /// A file to import is not a WARC or ARC file, or cannot be read.
+    #[error("could not import `{}`", path.display())]
+    ImportRead {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: varve_warc::Error,
+    },
+    /// A package to import cannot be read.
+    #[error("could not import `{}`", path.display())]
+    ImportPackage {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: varve_wacz::WaczError,
+    },
     /// The live web could not be captured or checked. Errors of the archive itself are in
     /// `Repository`.
     #[error(transparent)]

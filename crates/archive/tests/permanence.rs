@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use varve_archive::verbs::audit::{AuditFinding, AuditRequest, PrintedAudit, Sample, audit};
-use varve_archive::verbs::import::import;
+use varve_archive::verbs::import::aardwarc::import;
 use varve_archive::verbs::init::init;
 use varve_archive::verbs::rebuild::rebuild;
 use varve_archive::{

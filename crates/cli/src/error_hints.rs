@@ -156,7 +156,7 @@ fn archive_hint(failure: &ArchiveError) -> Option<&'static str> {
         ArchiveError::WarcFile { .. } => "`varve doctor FILE` examines it",
         ArchiveError::Exists(_) => "choose another name, or overwrite it with `--force`",
         ArchiveError::NotImportable(_) =>
-            "import takes a Crystal project, or the folder of an AardWARC store, in which `0` holds the first silos",
+            "import takes WARC, ARC and WACZ files and folders of them, a Crystal project, or the folder of an AardWARC store, in which `0` holds the first silos",
         ArchiveError::NoDictionary { .. } =>
             "a dictionary is made from pages in the archive: capture or commit some first",
         ArchiveError::NotAUrl { text, .. } if !text.contains("://") =>

@@ -56,6 +56,23 @@ pub struct Manifest {
     /// The expectation files in force, by name, each stored as an object.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub expectations: BTreeMap<String, RecordId>,
+    /// The file that it was imported from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<VersionSource>,
+}
+
+/// The part of a file that a version was imported from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VersionSource {
+    /// The name of the file. A file inside another one is named after it and `!/`.
+    pub file: String,
+    /// The SHA-256 of the file, in hex.
+    pub sha256: String,
+    /// The byte offset at which the part begins.
+    pub offset: u64,
+    /// Whether its captures are responses as received. If not, they were made of what another program
+    /// noted about them.
+    pub wire: bool,
 }
 
 /// A run, and a seal over its records. The records themselves name the run.
@@ -484,6 +501,7 @@ impl Manifest {
             changes: Vec::new(),
             plan: self.plan,
             expectations: self.expectations.clone(),
+            source: self.source.clone(),
         }
     }
 
@@ -562,6 +580,7 @@ mod tests {
             changes: Vec::new(),
             plan: None,
             expectations: BTreeMap::new(),
+            source: None,
         }
     }
 

@@ -92,6 +92,7 @@ pub fn version_of_run(history: &ArchiveHistoryWriter, new: NewRunVersion) -> Res
         changes: Vec::new(),
         plan: new.intent.plan,
         expectations: new.intent.expectations,
+        source: None,
     };
     let version = write_version(&history.into(), &manifest)?;
     history.move_head(parent, version)?;

@@ -87,6 +87,7 @@ fn new_exchange<'a>(
         warcinfo: run.described_by,
         unchanged: None,
         non_capture_method: None,
+        source: None,
     })
 }
 

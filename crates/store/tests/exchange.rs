@@ -42,6 +42,7 @@ fn exchange<'a>(url: &'a str, second: u32, response: &'a Vec<u8>) -> NewExchange
         warcinfo: None,
         unchanged: None,
         non_capture_method: None,
+        source: None,
     }
 }
 

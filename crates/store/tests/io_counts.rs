@@ -136,6 +136,7 @@ fn appending_one_exchange() {
         warcinfo: None,
         unchanged: None,
         non_capture_method: None,
+        source: None,
     };
     let kept = exchanges.keep(&mut writer.packer().expect("a packer"), &exchange).expect("kept");
     writer.wait(kept.ticket).expect("durable");

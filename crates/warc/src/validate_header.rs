@@ -411,7 +411,7 @@ fn is_bracketed_uri(value: &[u8]) -> bool {
 }
 
 /// Begins with a URI scheme and a colon.
-pub(crate) fn has_scheme(uri: &[u8]) -> bool {
+pub fn has_scheme(uri: &[u8]) -> bool {
     let Some(colon) = memchr::memchr(b':', uri) else { return false };
     let scheme = &uri[..colon];
     scheme.first().is_some_and(u8::is_ascii_alphabetic)
@@ -427,7 +427,8 @@ fn message_type(value: &[u8]) -> Option<&[u8]> {
     Some(value.strip_prefix(b"\"").and_then(|inner| inner.strip_suffix(b"\"")).unwrap_or(value))
 }
 
-pub(crate) fn is_media_type(value: &[u8]) -> bool {
+/// Whether a value begins with `type/subtype`.
+pub fn is_media_type(value: &[u8]) -> bool {
     let mut parts = media_type(value).splitn(2, |byte| *byte == b'/');
     let is_part = |part: Option<&[u8]>| {
         part.is_some_and(|part| !part.is_empty() && part.iter().all(|byte| is_token(*byte)))

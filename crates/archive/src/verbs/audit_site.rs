@@ -277,6 +277,7 @@ fn is_what_it_was(site: &MokuHistoryReader, version: &Version) -> Result<bool, A
         changes: Vec::new(),
         plan: None,
         expectations: BTreeMap::new(),
+        source: None,
     };
     // A row does not distinguish an empty author from none.
     let nameless = Manifest { author: Some(String::new()), ..manifest.clone() };

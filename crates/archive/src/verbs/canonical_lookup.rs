@@ -18,20 +18,40 @@ const MAX_DECLARATIONS: usize = 100;
 
 /// The pages that declared `url` as their canonical URL and may be shown for it, by identity.
 pub(crate) fn declaring_pages(history: &HistoryReader, url: &str) -> Result<Vec<String>, ArchiveError> {
-    let HistoryReader::Archive(archive) = history else { return Ok(Vec::new()) };
+    Ok(declarations(history, url)?.agreed)
+}
+
+/// A page of another host that declared `url` as its canonical URL, although no captured page of the
+/// host of `url` names it.
+pub(crate) fn unconfirmed_page(history: &HistoryReader, url: &str) -> Result<Option<String>, ArchiveError> {
+    Ok(declarations(history, url)?.unconfirmed.into_iter().next())
+}
+
+/// The pages that declared a URL as their canonical URL, by identity.
+#[derive(Default)]
+struct DeclaringPages {
+    /// Those that may be shown for it.
+    agreed: Vec<String>,
+    /// The others.
+    unconfirmed: Vec<String>,
+}
+
+fn declarations(history: &HistoryReader, url: &str) -> Result<DeclaringPages, ArchiveError> {
+    let mut pages = DeclaringPages::default();
+    let HistoryReader::Archive(archive) = history else { return Ok(pages) };
     // An index that cannot be read is made again by the next writer or search.
-    let Ok(Some(index)) = archive.archive().backends().read_search_index() else { return Ok(Vec::new()) };
-    let mut pages = Vec::new();
+    let Ok(Some(index)) = archive.archive().backends().read_search_index() else { return Ok(pages) };
     let targets: std::collections::BTreeSet<String> =
         spellings(url).iter().filter_map(|spelling| page_identity(spelling)).collect();
     for target in &targets {
         for declaration in index.declarations_about(target, MAX_DECLARATIONS)? {
-            let is_canonical = declaration.kind == DeclarationKind::Canonical;
-            if is_canonical
-                && !pages.contains(&declaration.page)
-                && may_stand_for(&*index, &declaration.page, target)?
-            {
-                pages.push(declaration.page);
+            if declaration.kind != DeclarationKind::Canonical {
+                continue;
+            }
+            let is_agreed = may_stand_for(&*index, &declaration.page, target)?;
+            let known = if is_agreed { &mut pages.agreed } else { &mut pages.unconfirmed };
+            if !known.contains(&declaration.page) {
+                known.push(declaration.page);
             }
         }
     }

@@ -12,7 +12,7 @@ use varve_core::secret::ShownUrl;
 use varve_core::url::Reference;
 use varve_repository::history::HistoryReader;
 
-use super::canonical_lookup::declaring_pages;
+use super::canonical_lookup::{declaring_pages, unconfirmed_page};
 use super::fuzzy_lookup::fuzzy_url;
 use super::log::spellings;
 use crate::error::ArchiveError;
@@ -45,19 +45,24 @@ pub fn add_lookup(history: &HistoryReader, explanation: &mut Explanation) -> Res
         stored.extend(history.catalog().spellings_of(&spelling)?);
     }
     let (rule, text, after) = if stored.contains(&url) {
-        ("lookup/exact", "captures of this very URL are in the archive", url.clone())
+        ("lookup/exact", "captures of this very URL are in the archive".to_owned(), url.clone())
     } else if let Some(other) = stored.into_iter().next() {
-        ("lookup/page", "captures of the same page are in the archive", other)
+        ("lookup/page", "captures of the same page are in the archive".to_owned(), other)
     } else if let Some(page) = declaring_pages(history, &url)?.into_iter().next() {
-        ("lookup/canonical", "a captured page declared it as its canonical URL", page)
+        ("lookup/canonical", "a captured page declared it as its canonical URL".to_owned(), page)
     } else if let Some((captured, rule)) = fuzzy_url(history, &url)? {
-        (rule.name(), rule.explanation(), captured)
+        (rule.name(), rule.explanation().to_owned(), captured)
+    } else if let Some(page) = unconfirmed_page(history, &url)? {
+        let text = format!(
+            "nothing is found by it: `{page}`, of another host, declared it as its canonical URL, and no \
+             captured page of its own host names that page as an alternate"
+        );
+        ("lookup/unconfirmed", text, url.clone())
     } else {
-        ("lookup/none", "nothing in the archive is found by it", url.clone())
+        ("lookup/none", "nothing in the archive is found by it".to_owned(), url.clone())
     };
     let changed = after != url;
-    let step =
-        ExplainStep { rule: rule.to_owned(), explanation: text.to_owned(), before: url, after, changed };
+    let step = ExplainStep { rule: rule.to_owned(), explanation: text, before: url, after, changed };
     explanation.steps.push(step);
     Ok(())
 }

@@ -3,7 +3,7 @@
 
 use std::io;
 
-use varve_core::fact::CheckRecord;
+use varve_core::fact::{CheckRecord, Manifest};
 use varve_core::{CheckId, VersionId};
 
 use super::log::CheckVerdict;
@@ -11,6 +11,7 @@ use crate::error::ArchiveError;
 use varve_repository::RepositoryError;
 use varve_repository::history::{CapturePairs, HistoryReader, known_version};
 
+pub use varve_core::fact::VersionSource;
 pub use varve_core::history::{StateCounts, StoredCheck, VersionInfo};
 pub use varve_repository::history::PageChange;
 
@@ -22,6 +23,20 @@ pub fn version(history: &HistoryReader, id: &VersionId) -> Result<VersionInfo, R
 /// The number of pages in its state.
 pub fn state(history: &HistoryReader, id: &VersionId) -> Result<StateCounts, RepositoryError> {
     Ok(history.catalog().state_counts(id)?)
+}
+
+/// Manifests up to this size are read for the source of a version, in bytes.
+const MAX_MANIFEST_BYTES: u64 = 64 << 20;
+
+/// The file that it was imported from, if it was.
+pub fn source(history: &HistoryReader, info: &VersionInfo) -> Result<Option<VersionSource>, RepositoryError> {
+    let (HistoryReader::Archive(archive), Some(record), Some(_)) =
+        (history, info.version.record, info.version.run)
+    else {
+        return Ok(None);
+    };
+    let json = archive.read_object(&record, MAX_MANIFEST_BYTES)?;
+    Ok(serde_json::from_slice::<Manifest>(&json).ok().and_then(|manifest| manifest.source))
 }
 
 /// Its pages paired with those of its parent, in the order of their paths. Unless all are

@@ -1,6 +1,7 @@
 //! History over both layouts: commits, branches, tags, working trees, and a catalog that is only a cache.
 
 mod behind;
+mod importing;
 mod io_counts;
 mod layouts;
 mod losing;

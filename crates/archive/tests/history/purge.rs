@@ -266,6 +266,7 @@ pub(crate) fn exchange_of_run<'a>(number: u128, url: &'a str, response: &'a Vec<
         warcinfo: None,
         unchanged: None,
         non_capture_method: None,
+        source: None,
     }
 }
 
@@ -293,6 +294,7 @@ pub(crate) fn seal_run(
         changes: Vec::new(),
         plan: None,
         expectations: Default::default(),
+        source: None,
     };
     let json = serde_json::to_vec(&manifest).expect("json");
     let version = Manifest::version_id(&json);

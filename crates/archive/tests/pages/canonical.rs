@@ -69,6 +69,15 @@ fn a_page_of_another_host_does_not_take_over_a_url() {
     let evil = service.fetch(&elsewhere(&scene.web, "/evil"), FetchMethod::Direct).unwrap();
     assert_eq!(evil.url, bank, "the answer says what the page says");
     assert!(scene.logged(&bank).is_empty(), "no history of another host");
+    let mut explained = explain(&bank, &Aliases::default(), &[]);
+    add_lookup(&scene.reader(), &mut explained.explanation).unwrap();
+    let step = explained.explanation.steps.pop().unwrap();
+    assert_eq!((step.rule.as_str(), step.changed), ("lookup/unconfirmed", false));
+    assert!(
+        step.explanation.contains("localhost") && step.explanation.contains("/evil"),
+        "{}",
+        step.explanation
+    );
     assert_eq!(scene.title("/bank"), ("Bank".to_owned(), 1), "no saved extraction of another host");
     assert_eq!(scene.logged(&bank), std::slice::from_ref(&bank));
     // Saved again, it does not replace the page either.

@@ -95,8 +95,9 @@ fn print_step(step: &ExplainStep, width: usize, printer: &mut Printer) -> Result
         return printer.line(format_args!("  {:<width$}  = {}", "", visible(after)));
     }
     // Where the explanation is enough, or the rule could not be applied, nothing could change.
-    let says_it_all = matches!(rule.as_str(), "group" | "alias" | "lookup/exact" | "lookup/none")
-        || explanation.contains(": refused, ");
+    let says_it_all =
+        matches!(rule.as_str(), "group" | "alias" | "lookup/exact" | "lookup/none" | "lookup/unconfirmed")
+            || explanation.contains(": refused, ");
     let unchanged = if says_it_all { "" } else { "changes nothing: " };
     printer.line(format_args!("  {FAINT_STYLE}{rule:<width$}  {unchanged}{explanation}{FAINT_STYLE:#}"))
 }

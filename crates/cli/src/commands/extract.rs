@@ -102,7 +102,7 @@ pub(super) struct ExtractArgs {
 
 impl Verb for ExtractArgs {
     fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
-        let mut inputs = input_list::of_words(&self.pages);
+        let mut inputs = input_list::of_words(&self.pages)?;
         if let Some(path) = &self.csv {
             inputs.extend(self.inputs_of_csv(path, session)?);
         }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use varve_archive::history::{CapturePair, HistoryReader};
 use varve_archive::verbs::cat::check_named;
-use varve_archive::verbs::show::{PageChange, VersionInfo, pages, state, version};
+use varve_archive::verbs::show::{PageChange, VersionInfo, pages, source, state, version};
 use varve_archive::{CaptureOwner, Coverage, CoverageScope, VersionId};
 
 use super::capture_choice::CaptureChoiceArgs;
@@ -40,7 +40,8 @@ use crate::version_text::{
 /// even if that is a failure; `--newest-good` skips failures.
 ///
 /// With `--json`, the first object is the version, as in `log`, with its `coverage` (`scope`,
-/// `complete`) and its `state` (`present`, `unreachable`, `gone`); then one object per page: `url`,
+/// `complete`), its `state` (`present`, `unreachable`, `gone`) and, if it was imported, its `source`
+/// (`file`, `sha256`, `offset`); then one object per page: `url`,
 /// `path`, `change` (as in `varve diff`, or unchanged), whether the version `captured` it, the `time`
 /// of the capture shown, `status`, `body`, `length`. The last object is the `summary`: the number of
 /// pages by change, and of those `not_asked`. Of a check, the first object is the check, as in
@@ -127,6 +128,7 @@ impl ShowArgs {
         printer: &mut Printer,
     ) -> Result<(), Error> {
         let (counts, coverage) = (state(history, &info.version.id)?, info.version.coverage.as_ref());
+        let source = source(history, info)?;
         if self.json {
             let mut row = version_json(info);
             row["coverage"] = json!(coverage.map(|coverage| {
@@ -135,11 +137,18 @@ impl ShowArgs {
             row["state"] = json!({
                 "present": counts.present, "unreachable": counts.unreachable, "gone": counts.gone,
             });
+            row["source"] = json!(source);
             return printer.json(&row);
         }
         let head = history.head()?;
         for line in describe_version(info, head).into_iter().chain(missing_parent_note(history, info)?) {
             printer.line(line)?;
+        }
+        if let Some(source) = &source {
+            let (file, digest, offset) = (visible(&source.file), &source.sha256, source.offset);
+            printer.line(format_args!(
+                "{FAINT_STYLE}from byte {offset} of {file}, sha256:{digest}{FAINT_STYLE:#}"
+            ))?;
         }
         printer.line("")?;
         let covered = coverage.map_or_else(String::new, |coverage| format!(" ({})", coverage_text(coverage)));

@@ -367,6 +367,11 @@ const SHOWN_VERSION_FIELDS: &[JsonField] = &[
     ("state.present", "number", "pages that are there"),
     ("state.unreachable", "number", "pages that could not be reached when they were last requested"),
     ("state.gone", "number", "pages that are gone"),
+    ("source", "object or null", "the file that it was imported from, if it was"),
+    ("source.file", "string", "the name of the file"),
+    ("source.sha256", "string", "the SHA-256 of the file in hex"),
+    ("source.offset", "number", "the byte offset at which the imported part begins"),
+    ("source.wire", "bool", "whether its captures are responses as received"),
 ];
 
 /// The fields of a check.

@@ -18,6 +18,30 @@ pub(super) const VERB_FIELDS: &[JsonVerb] = &[
                 ],
             },
             JsonObject {
+                when: "For each WARC or ARC file, also those in a WACZ file",
+                fields: &[
+                    ("path", "string", "the file"),
+                    ("sha256", "string", "its SHA-256 in hex"),
+                    ("already", "bool", "whether it was imported before, and not read again"),
+                    ("versions", "array of string", "the versions made of it"),
+                    ("records", "number", "records that were read"),
+                    ("captures", "number", "captures among them"),
+                    ("new", "number", "captures that the archive did not have"),
+                    ("other", "number", "records that are no captures, and were kept beside them"),
+                    ("bytes", "number", "bytes of the file"),
+                    (
+                        "with_user_info",
+                        "number",
+                        "records with a user name or a password in a URL, which are not imported",
+                    ),
+                    ("findings", "array of object", "damage, at most 1000 places"),
+                    ("findings[].offset", "number", "the byte offset in the file"),
+                    ("findings[].message", "string", "what is there"),
+                    ("findings_total", "number", "the number of findings"),
+                    ("error", "string, optional", "why it could not be read, in place of the others"),
+                ],
+            },
+            JsonObject {
                 when: "For each Crystal project",
                 fields: &[
                     ("path", "string", "the project"),

@@ -354,6 +354,7 @@ fn objects_and_permanence(runner: &mut JsonRunner, web: &Web) {
 
 fn projects_and_sites(runner: &mut JsonRunner, web: &Web) {
     AardwarcMaker::new(&runner.root.path().join("aardwarc")).add_silo(&[resource(b"small")]);
+    runner.check("import", &["-C", "m", "import", "damaged.warc.gz"]);
     runner.check("import", &["-C", "m", "import", "aardwarc"]);
     runner.check("export", &["-C", "m", "export", "--format", "crystal", "p.crystalproj"]);
     runner.check("import", &["-C", "m", "import", "p.crystalproj"]);

@@ -22,6 +22,7 @@ mod history_kill;
 mod history_lists;
 mod history_words;
 mod hostile_folders;
+mod importing;
 mod json_output;
 mod key;
 mod moku;

@@ -46,9 +46,10 @@ impl<'a> Deduplicator<'a> {
         examined: &ExaminedResponse<'_>,
     ) -> Result<Option<(Profile, RevisitOriginal)>, StoreError> {
         if let (Some(STATUS_NOT_MODIFIED), Some(original)) = (examined.status(), &exchange.unchanged) {
-            let profile =
-                original.payload.map_or(Profile::ServerNotModified, Profile::IdenticalPayloadDigest);
-            return Ok(Some((profile, original.clone())));
+            return Ok(Some((profile_of(original), original.clone())));
+        }
+        if let Some(original) = exchange.source.as_ref().and_then(|source| source.repeats.as_ref()) {
+            return Ok(Some((profile_of(original), original.clone())));
         }
         let Some(payload) = examined.facts.payload else { return Ok(None) };
         if exchange.truncated.is_some() || examined.payload_length == 0 {
@@ -78,18 +79,31 @@ impl<'a> Deduplicator<'a> {
         Ok((same && is_response).then(|| original_of(&located.header, located.id, length)).flatten())
     }
 
-    /// Remembers a response that was just written, before it is synced.
-    pub(super) fn remember(&self, header: &RecordHeader, examined: &ExaminedResponse<'_>, receipt: &Receipt) {
-        if let (Some(payload), (Some(own), body)) = (examined.facts.payload, record_and_body_ids(header))
-            && header.record_type() == RecordType::Response
-            && let Some(original) = original_of(header, own, receipt.length)
-        {
-            self.recent.remember(body.unwrap_or(own.body()), payload, original);
+    /// Remembers a response that was just written, before it is synced, and returns it as the
+    /// original of later ones.
+    pub(super) fn remember(
+        &self,
+        header: &RecordHeader,
+        examined: &ExaminedResponse<'_>,
+        receipt: &Receipt,
+    ) -> Option<RevisitOriginal> {
+        let (own, body) = record_and_body_ids(header);
+        let (payload, own) = (examined.facts.payload?, own?);
+        if header.record_type() != RecordType::Response {
+            return None;
         }
+        let original = original_of(header, own, receipt.length)?;
+        self.recent.remember(body.unwrap_or(own.body()), payload, original.clone());
+        Some(original)
     }
 }
 
-fn original_of(header: &RecordHeader, id: RecordId, length: u64) -> Option<RevisitOriginal> {
+/// The kind of revisit that refers to a record.
+fn profile_of(original: &RevisitOriginal) -> Profile {
+    original.payload.map_or(Profile::ServerNotModified, Profile::IdenticalPayloadDigest)
+}
+
+pub(super) fn original_of(header: &RecordHeader, id: RecordId, length: u64) -> Option<RevisitOriginal> {
     let (_, body) = record_and_body_ids(header);
     Some(RevisitOriginal {
         record: id,

@@ -46,6 +46,9 @@ pub struct KeptExchange {
     pub receipt: Receipt,
     /// Whether it was new; otherwise this exchange was already stored.
     pub new: bool,
+    /// The record with its payload, which is another one for a revisit. `None` if no revisit may refer
+    /// to it.
+    pub original: Option<RevisitOriginal>,
     /// To wait for before acknowledging the record.
     pub ticket: Ticket,
 }
@@ -68,6 +71,8 @@ struct WrittenExchange<'a> {
     /// The header of the response record.
     header: RecordHeader,
     examined: ExaminedResponse<'a>,
+    /// The record that it repeats.
+    repeated: Option<RevisitOriginal>,
     new: bool,
     ticket: Ticket,
 }
@@ -91,10 +96,11 @@ impl<'a> ExchangeWriter<'a> {
         exchange: &NewExchange<'_>,
         renderings: &NewRenderings<'_>,
     ) -> Result<KeptExchange, StoreError> {
-        let WrittenExchange { header, examined, new, ticket } = self.write(packer, exchange, renderings)?;
+        let WrittenExchange { header, examined, repeated, new, ticket } =
+            self.write(packer, exchange, renderings)?;
         let receipt = receipt_of(&header, examined.head.as_deref()).ok_or_else(|| no_receipt(&header))?;
-        self.deduplicator.remember(&header, &examined, &receipt);
-        Ok(KeptExchange { receipt, new, ticket })
+        let own = self.deduplicator.remember(&header, &examined, &receipt);
+        Ok(KeptExchange { receipt, new, original: repeated.or(own), ticket })
     }
 
     /// Stores an exchange that is not a capture. It may be a revisit, and no revisit refers to it.
@@ -121,9 +127,10 @@ impl<'a> ExchangeWriter<'a> {
         let examined =
             examine(exchange.response, exchange.head, is_truncated).map_err(StoreError::Content)?;
         let named = self.name_renderings(packer, exchange, renderings)?;
-        let record = match self.deduplicator.find_original(exchange, &examined)? {
+        let repeats = self.deduplicator.find_original(exchange, &examined)?;
+        let record = match &repeats {
             Some((profile, original)) => {
-                pack_revisit(packer, exchange, &examined, profile, &original, &named)?
+                pack_revisit(packer, exchange, &examined, *profile, original, &named)?
             }
             None => pack_response(packer, exchange, &examined, &named)?,
         };
@@ -136,7 +143,8 @@ impl<'a> ExchangeWriter<'a> {
             _ => Some(pack_request(packer, exchange, &id)?),
         };
         let (kept, ticket) = self.write_both(exchange, record, request)?;
-        Ok(WrittenExchange { header, examined, new: kept.new, ticket })
+        let repeated = repeats.map(|(_, original)| original);
+        Ok(WrittenExchange { header, examined, repeated, new: kept.new, ticket })
     }
 
     /// Writes a response and its request. For an exchange that is not a capture they are
@@ -238,6 +246,9 @@ fn answer(
     if let Some(timing) = exchange.timing {
         draft = draft.field(field::FETCH_TIMING, timing);
     }
+    if let Some(source) = &exchange.source {
+        draft = draft.field(field::SOURCE_HEADER, source.response_header);
+    }
     if let Some(digest) = body.0 {
         draft = draft.field(field::BODY_DIGEST, &digest.to_string());
     }
@@ -336,6 +347,9 @@ fn pack_request(
     response: &RecordUri,
 ) -> Result<PackedRecord, RecordPackError> {
     let mut draft = draft(exchange, RecordType::Request).concurrent_to(response);
+    if let Some(header) = exchange.source.as_ref().and_then(|source| source.request_header) {
+        draft = draft.field(field::SOURCE_HEADER, header);
+    }
     let kept = &exchange.request[..exchange.request.len().min(MAX_REQUEST_BYTES)];
     if kept.len() < exchange.request.len() {
         draft = draft.truncated("length");

@@ -17,6 +17,7 @@ mod exchange_writer;
 mod not_modified;
 mod receipt;
 mod scan;
+mod source_original;
 
 use std::net::IpAddr;
 
@@ -68,6 +69,18 @@ pub struct NewExchange<'a> {
     /// The request method, if the exchange is not a capture of its URL: not a plain GET, or
     /// repeated in its run.
     pub non_capture_method: Option<&'a str>,
+    /// What its source says about it, if another program recorded it.
+    pub source: Option<ExchangeSource<'a>>,
+}
+
+/// What the file of another program says about an exchange.
+pub struct ExchangeSource<'a> {
+    /// The value of [`field::SOURCE_HEADER`](crate::record::field::SOURCE_HEADER) for the response.
+    pub response_header: &'a str,
+    /// The same for the request.
+    pub request_header: Option<&'a str>,
+    /// The record with the payload, if the source has a revisit in place of the response.
+    pub repeats: Option<RevisitOriginal>,
 }
 
 /// The run that an exchange belongs to.

@@ -20,5 +20,7 @@ pub const RENDERING_IDS: &str = "Varve-Renderings";
 pub const FETCH_TIMING: &str = "Varve-Timing";
 /// The head of a 304 response, percent-encoded. The block of its revisit is empty.
 pub const NOT_MODIFIED_HEAD: &str = "Varve-Not-Modified";
+/// The header that an imported record has in its source, percent-encoded.
+pub const SOURCE_HEADER: &str = "Varve-Source-Header";
 /// A trailer line, where the protocol sends it outside the block.
 pub const TRAILER_LINE: &str = "Varve-Trailer";

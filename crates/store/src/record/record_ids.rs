@@ -8,7 +8,7 @@ use varve_warc::digest::Digest;
 use varve_warc::record::{RecordHeader, RecordType};
 use varve_warc::write::RecordUri;
 
-use super::field;
+use super::{SourceKey, field, source_keys};
 use crate::index::{IndexEntry, IndexPrefix, SiloPlace};
 
 /// The record id in `urn:sha256:<64 hex digits>`; none for any other id.
@@ -96,7 +96,12 @@ impl ForeignId {
 pub fn index_prefixes(header: &RecordHeader) -> impl Iterator<Item = IndexPrefix> {
     let (own, body) = record_and_body_ids(header);
     let other = foreign_id(header).and_then(|other| other.prefix());
-    own.into_iter().chain(body.map(RecordId::of_body)).map(|id| IndexPrefix::of(&id)).chain(other)
+    let source = source_keys(header).map(|key| SourceKey::prefix(&key));
+    own.into_iter()
+        .chain(body.map(RecordId::of_body))
+        .map(|id| IndexPrefix::of(&id))
+        .chain(other)
+        .chain(source)
 }
 
 /// The index entries of a record at `place`.

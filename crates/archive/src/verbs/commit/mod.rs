@@ -184,6 +184,7 @@ fn manifest_of(request: &Request, parent: Option<VersionId>, now: Moment) -> Man
         changes: Vec::new(),
         plan: request.intent.plan,
         expectations: request.intent.expectations.clone(),
+        source: None,
     }
 }
 

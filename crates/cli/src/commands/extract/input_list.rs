@@ -9,6 +9,7 @@ use varve_archive::{ArchiveError, RepositoryError};
 
 use crate::error::Error;
 use crate::input::STDIN_ARGUMENT;
+use crate::printer::visible;
 
 /// Maximum number of bytes of a page that is read from a file.
 const MAX_FILE_BYTES: u64 = 64 << 20;
@@ -22,11 +23,19 @@ pub(super) enum ExtractInput {
     File(String),
 }
 
-/// The pages that arguments name.
-pub(super) fn of_words(words: &[String]) -> Vec<ExtractInput> {
+/// The pages that arguments name. A word is refused before anything is fetched if it is no URL and no
+/// file has that name: most likely its scheme is missing.
+pub(super) fn of_words(words: &[String]) -> Result<Vec<ExtractInput>, Error> {
     let input = |word: &String| match is_url(word) {
-        true => ExtractInput::Url(word.clone()),
-        false => ExtractInput::File(word.clone()),
+        true => Ok(ExtractInput::Url(word.clone())),
+        false if word == STDIN_ARGUMENT || Path::new(word).exists() => Ok(ExtractInput::File(word.clone())),
+        false => {
+            let message = format!(
+                "`{}` is no file, and no URL: a URL begins with `https://` or `http://`\n",
+                visible(word)
+            );
+            Err(clap::Error::raw(clap::error::ErrorKind::ValueValidation, message).into())
+        }
     };
     words.iter().map(input).collect()
 }
@@ -97,10 +106,16 @@ mod tests {
 
     #[test]
     fn urls_are_told_from_files() {
-        let words = ["https://e.org/a", "HTTP://e.org/", "page.html", "-", "ftp://e.org/"].map(str::to_owned);
-        let inputs = of_words(&words);
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let words =
+            ["https://e.org/a", "HTTP://e.org/", file.path().to_str().unwrap(), "-"].map(str::to_owned);
+        let inputs = of_words(&words).unwrap();
         let files = inputs.iter().filter(|input| matches!(input, ExtractInput::File(_))).count();
-        assert_eq!((inputs.len(), files), (5, 3));
+        assert_eq!((inputs.len(), files), (4, 2));
+        for word in ["example.com/a", "ftp://e.org/", "no such file"] {
+            let message = of_words(&[word.to_owned()]).unwrap_err().to_string();
+            assert!(message.contains(word) && message.contains("https://"), "{message}");
+        }
     }
 
     #[test]

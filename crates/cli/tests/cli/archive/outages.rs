@@ -39,6 +39,7 @@ fn an_outage_is_recorded_and_a_gone_page_is_said_to_be_gone() {
     let alone = ["capture", &seed, "--allow-private", "--delay", "0"];
     assert_eq!(scene.run(&alone).status.code(), Some(0));
     let output = scene.run(&["cat", &page, "--at", "HEAD"]);
-    assert!(stderr(&output).contains(", where it is gone\n"), "{}", stderr(&output));
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("was gone since") && output.stdout.is_empty(), "{}", stderr(&output));
     assert_eq!(scene.data(&["cat", &page, "--at", "HEAD~2"]), b"page a");
 }

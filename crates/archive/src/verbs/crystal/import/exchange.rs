@@ -79,6 +79,7 @@ impl ProjectImport<'_> {
             warcinfo: None,
             unchanged,
             non_capture_method: None,
+            source: None,
         };
         Ok(self.keeper.keep(&mut self.packer, &exchange)?)
     }

@@ -309,6 +309,7 @@ impl ProjectImport<'_> {
             changes: Vec::new(),
             plan: Some(plan),
             expectations: BTreeMap::new(),
+            source: None,
         };
         let version = write_version(&self.history.into(), &manifest)?;
         self.history.move_head(parent, version)?;
