@@ -17,6 +17,7 @@ mod data_package;
 mod error;
 mod package;
 mod pages;
+mod signature;
 mod source_range;
 mod verify_package;
 pub mod zip;
@@ -25,6 +26,7 @@ pub use data_package::{DataPackage, PackageDigest, PackageProfile, PackageResour
 pub use error::WaczError;
 pub use package::{MemberRole, Wacz, WaczBytes};
 pub use pages::{PageEntry, PageList, PageListHeader, PageListItem};
+pub use signature::{PackageSignature, PackageSigner};
 pub use source_range::SourceRange;
 pub use verify_package::verify_package;
 pub use zip::{ZipArchive, ZipFinding, ZipMember, ZipRule};

@@ -6,14 +6,20 @@ use std::io::Read;
 use sha2::{Digest, Sha256};
 
 use crate::package::Wacz;
+use crate::signature::{PackageSignature, verify_signature};
 use crate::zip::{ZipFinding, ZipMember, ZipRule};
 
 /// Bytes that are read at once.
 const READ_BYTES: usize = 64 << 10;
 
 /// Reads all members of a package to their ends. Passes what is wrong to `found`, and the number of
-/// bytes that were read to `progress`. The defects of the ZIP archive itself come first.
-pub fn verify_package(wacz: &Wacz, progress: &dyn Fn(u64), found: &mut dyn FnMut(ZipFinding)) {
+/// bytes that were read to `progress`. The defects of the ZIP archive itself come first. Returns the
+/// signature of the package, if it has one and it is right.
+pub fn verify_package(
+    wacz: &Wacz,
+    progress: &dyn Fn(u64),
+    found: &mut dyn FnMut(ZipFinding),
+) -> Option<PackageSignature> {
     wacz.findings().iter().cloned().for_each(&mut *found);
     let mut digests = HashMap::new();
     for member in wacz.zip().members().iter().filter(|member| !member.is_folder()) {
@@ -30,7 +36,7 @@ pub fn verify_package(wacz: &Wacz, progress: &dyn Fn(u64), found: &mut dyn FnMut
     }
     let Some(description) = wacz.description() else {
         found(ZipFinding::new(ZipRule::DataPackage, 0, "there is no `datapackage.json`"));
-        return;
+        return None;
     };
     for resource in &description.resources {
         let Some((member, (digest, length))) = digests.get(resource.path.as_str()) else {
@@ -46,24 +52,38 @@ pub fn verify_package(wacz: &Wacz, progress: &dyn Fn(u64), found: &mut dyn FnMut
             found(ZipFinding::new(ZipRule::ResourceDigest, member.header_offset, message));
         }
     }
-    verify_digest(wacz, &digests, found);
+    verify_digest(wacz, &digests, found)
 }
 
 type MemberDigests<'a> = HashMap<&'a str, (&'a ZipMember, ([u8; 32], u64))>;
 
-fn verify_digest(wacz: &Wacz, digests: &MemberDigests<'_>, found: &mut dyn FnMut(ZipFinding)) {
-    match wacz.digest() {
-        Ok(None) => {}
-        Ok(Some(stated)) => {
-            let Some((member, (digest, _))) = digests.get(stated.path.as_str()) else { return };
-            if !is_digest(&stated.hash, digest) {
-                let message = format!("`{}` is not as `datapackage-digest.json` says", stated.path);
-                found(ZipFinding::new(ZipRule::PackageDigest, member.header_offset, message));
-            }
-        }
+/// Verifies the digest of `datapackage.json`, and the signature of that digest.
+fn verify_digest(
+    wacz: &Wacz,
+    digests: &MemberDigests<'_>,
+    found: &mut dyn FnMut(ZipFinding),
+) -> Option<PackageSignature> {
+    let stated = match wacz.digest() {
+        Ok(stated) => stated?,
         Err(error) => {
             let offset = error.offset().unwrap_or(0);
             found(ZipFinding::new(ZipRule::PackageDigest, offset, error.to_string()));
+            return None;
+        }
+    };
+    let (member, (digest, _)) = digests.get(stated.path.as_str())?;
+    let mut report = |rule, message: &str| {
+        found(ZipFinding::new(rule, member.header_offset, format!("`{}`: {message}", stated.path)));
+    };
+    if !is_digest(&stated.hash, digest) {
+        report(ZipRule::PackageDigest, "it is not as `datapackage-digest.json` says");
+        return None;
+    }
+    match verify_signature(stated.signed_data.as_ref()?, &stated.hash) {
+        Ok(signature) => Some(signature),
+        Err(why) => {
+            report(ZipRule::PackageSignature, why);
+            None
         }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use support::{Member, deflated, stored, zip};
 use varve_testkit::fixtures;
-use varve_wacz::{MemberRole, PageListItem, Wacz, WaczError, ZipRule};
+use varve_wacz::{MemberRole, PackageSigner, PageListItem, Wacz, WaczError, ZipRule};
 use varve_wire::ReadAt;
 
 fn open(bytes: Vec<u8>) -> Wacz {
@@ -190,7 +190,9 @@ fn changed_files_are_found_by_the_digests_of_the_package() {
     };
     let found = |bytes: Vec<u8>| {
         let mut rules = Vec::new();
-        varve_wacz::verify_package(&open(bytes), &|_| {}, &mut |finding| rules.push(finding.rule));
+        let signature =
+            varve_wacz::verify_package(&open(bytes), &|_| {}, &mut |finding| rules.push(finding.rule));
+        assert_eq!(signature, None);
         rules
     };
     let package = |json: String| {
@@ -200,4 +202,26 @@ fn changed_files_are_found_by_the_digests_of_the_package() {
     let other = hash.replace("9f", "00");
     assert_eq!(found(package(json(&other))), [ZipRule::ResourceDigest, ZipRule::ResourceMissing]);
     assert_eq!(found(zip(&[stored("a", b"".to_vec())], false).bytes), [ZipRule::DataPackage]);
+}
+
+#[test]
+fn signatures_of_other_programs() {
+    let Some(root) = fixtures("warc") else { return };
+    let verify = |path: &str| {
+        let package = open(std::fs::read(root.join(path)).unwrap());
+        let mut rules = Vec::new();
+        let signature =
+            varve_wacz::verify_package(&package, &|_| {}, &mut |finding| rules.push(finding.rule));
+        (signature.map(|signature| signature.signer), rules)
+    };
+    let browser = "webrecorder+replayweb.page/mkdocs/site/docs/examples/example.wacz";
+    let (signer, rules) = verify(browser);
+    assert!(matches!(signer, Some(PackageSigner::Key(_))), "{rules:?}");
+    assert_eq!(rules, []);
+    let domain = PackageSigner::Domain("btrix-sign-test.webrecorder.net".to_owned());
+    let fixtures = "webrecorder+py-wacz/tests/fixtures";
+    assert_eq!(verify(&format!("{fixtures}/valid_signed_example_1.wacz")), (Some(domain), Vec::new()));
+    // Its certificate is of the staging authority, which nobody trusts.
+    let invalid = verify(&format!("{fixtures}/invalid_signed_example_1.wacz"));
+    assert_eq!(invalid, (None, vec![ZipRule::PackageSignature]));
 }

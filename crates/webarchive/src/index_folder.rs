@@ -6,6 +6,7 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 use varve_core::catalog::{Catalog, CatalogError};
@@ -19,7 +20,7 @@ use crate::error::WebArchiveError;
 use crate::file_state::FileState;
 use crate::finding::ArchiveFinding;
 use crate::record_files::{FileKind, FileList, RecordBytes, RecordFile, list_package};
-use crate::record_places::{IndexedFile, IndexedRecordFile, PLACES_FILE, write_places};
+use crate::record_places::{IndexedRecordFile, PLACES_FILE, ReadFile, write_places};
 use crate::revisits::resolve_revisits;
 use crate::scan_records::{IndexableRecord, ScannedPart, scan_part};
 use crate::staging::{FilePlace, STAGING_FILE, Staging};
@@ -33,6 +34,8 @@ pub(crate) const CATALOG_FILE: &str = "catalog.db";
 const MAX_FINDINGS_PER_FILE: usize = 1_000;
 /// The folder of all indexes in the folder that the caller names.
 const INDEXES_FOLDER: &str = "web-archives";
+/// A folder that is unfinished for longer was left by a process that was killed.
+const MAX_UNFINISHED_AGE: Duration = Duration::from_secs(7 * 24 * 3600);
 /// The start of the names of folders that are being made.
 const UNFINISHED_PREFIX: &str = "unfinished-";
 
@@ -120,16 +123,24 @@ pub(crate) fn find_or_make(
     Ok(IndexFolder { path, temporary: None })
 }
 
-/// Removes the indexes of earlier states. A process that has one open keeps reading it.
+/// Removes the indexes of earlier states, and those that a killed process left unfinished. A process
+/// that has one open keeps reading it.
 fn remove_other_states(parent: &Path, current: &Path) {
     let entries = std::fs::read_dir(parent).into_iter().flatten().flatten();
     for entry in entries {
         let is_unfinished = entry.file_name().as_encoded_bytes().starts_with(UNFINISHED_PREFIX.as_bytes());
-        if entry.path() != current && !is_unfinished {
+        let is_left = !is_unfinished || is_older(&entry, MAX_UNFINISHED_AGE);
+        if entry.path() != current && is_left {
             // An index that stays costs space and nothing else.
             let _ = std::fs::remove_dir_all(entry.path());
         }
     }
+}
+
+/// Whether a folder was last changed more than `age` ago.
+fn is_older(entry: &std::fs::DirEntry, age: Duration) -> bool {
+    let modified = entry.metadata().and_then(|about| about.modified()).ok();
+    modified.and_then(|modified| modified.elapsed().ok()).is_some_and(|elapsed| elapsed > age)
 }
 
 /// Reads all files and makes the index in an empty folder.
@@ -158,12 +169,12 @@ fn make_index(
     drop(catalog);
     let IndexMaking { staging, record_files, findings, .. } = reading;
     drop(staging);
-    let files: Vec<IndexedFile> = archive
+    let files: Vec<ReadFile> = archive
         .list
         .files
         .iter()
         .zip(&archive.states)
-        .map(|(file, state)| IndexedFile { relative: file.relative.clone(), state: *state })
+        .map(|(file, state)| ReadFile { relative: file.relative.clone(), state: *state })
         .collect();
     let places_path = folder.join(PLACES_FILE);
     write_places(folder, &files, &record_files, &findings)

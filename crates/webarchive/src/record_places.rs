@@ -21,7 +21,7 @@ pub(crate) const PLACES_FILE: &str = "places.db";
 
 /// A file on the disk, as it was read.
 #[derive(Clone, Debug)]
-pub(crate) struct IndexedFile {
+pub(crate) struct ReadFile {
     pub(crate) relative: PathBuf,
     pub(crate) state: FileState,
 }
@@ -54,7 +54,7 @@ pub(crate) enum RecordKind {
 /// Writes the database of an index, from the staging database beside it.
 pub(crate) fn write_places(
     folder: &Path,
-    files: &[IndexedFile],
+    files: &[ReadFile],
     record_files: &[IndexedRecordFile],
     findings: &[ArchiveFinding],
 ) -> SqlResult<()> {
@@ -132,14 +132,14 @@ impl RecordPlaces {
     }
 
     /// The files on the disk.
-    pub(crate) fn files(&self) -> CatalogResult<Vec<IndexedFile>> {
+    pub(crate) fn files(&self) -> CatalogResult<Vec<ReadFile>> {
         let sql = "SELECT path, size, modified, ends FROM files ORDER BY no";
         self.0.query_statement(|connection| {
             collect_rows(connection, sql, [], |row| {
                 let path: Vec<u8> = row.get(0)?;
                 let state =
                     FileState { size: unsigned(row, 1)?, modified_nanos: row.get(2)?, ends: row.get(3)? };
-                Ok(IndexedFile { relative: std::ffi::OsString::from_vec(path).into(), state })
+                Ok(ReadFile { relative: std::ffi::OsString::from_vec(path).into(), state })
             })
         })
     }

@@ -15,7 +15,7 @@ use crate::finding::ArchiveFinding;
 use crate::index_folder::{ArchiveState, CATALOG_FILE, CatalogMaker, find_or_make};
 use crate::record_files::list_files;
 use crate::record_places::{
-    IndexedFile, IndexedRecordFile, RecordKind, RecordPlaces, RecordPosition, full_path,
+    IndexedRecordFile, ReadFile, RecordKind, RecordPlaces, RecordPosition, full_path,
 };
 use crate::response::{IndexedBodyReader, RecordLocation, decoded_body, payload, read_head};
 
@@ -58,7 +58,7 @@ struct OpenArchive {
     root: PathBuf,
     index: PathBuf,
     places: RecordPlaces,
-    files: Vec<IndexedFile>,
+    files: Vec<ReadFile>,
     record_files: Vec<IndexedRecordFile>,
     /// The sources that were used last, by the number of the file of records.
     sources: Mutex<Vec<(usize, RecordSource)>>,

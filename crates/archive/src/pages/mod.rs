@@ -36,7 +36,7 @@ pub use page_error::PageError;
 pub use page_service::PageService;
 pub use past_pages::{FieldChange, PageChanges, selected};
 pub use read_page::read_text;
-pub use service_options::{MAX_BATCH_URLS, OpenWriterOptions, PageServiceOptions};
+pub use service_options::{MAX_BATCH_URLS, MAX_CONCURRENT_PAGES, OpenWriterOptions, PageServiceOptions};
 pub use unsaved_pages::{fetch_unsaved, unsaved_feed_links};
 pub use varve_core::history::{DomainSettings, FetchMethod, StoredDomainSettings};
 pub use varve_extract::{ExtractOptions, ExtractedPage};

@@ -25,14 +25,12 @@ use super::live_page::{LiveFetcher, LivePage, SettingsOf};
 use super::read_page::{self, ReadPage};
 use super::save_page::{PageSaver, PageToSave, expiry, save_pages};
 use super::url_request::UrlRequest;
-use super::{DomainQuery, PageChanges, PageError, PageServiceOptions, past_pages};
+use super::{DomainQuery, MAX_CONCURRENT_PAGES, PageChanges, PageError, PageServiceOptions, past_pages};
 use crate::error::ArchiveError;
 use crate::verbs::cat::CaptureSelector;
 
 /// Number of settings that are read at once.
 const DOMAINS_PER_QUERY: usize = 1_000;
-/// Maximum number of pages in flight.
-const MAX_CONCURRENT_PAGES: usize = 16;
 
 /// The answer for one of several pages.
 pub(super) type PageResult = Result<ExtractedPage, PageError>;

@@ -10,6 +10,9 @@ use varve_repository::WriterOptions;
 /// Maximum number of URLs in a batch.
 pub const MAX_BATCH_URLS: usize = 1_000;
 
+/// Maximum number of pages in flight.
+pub const MAX_CONCURRENT_PAGES: usize = 16;
+
 /// How long an extraction is an answer, unless settings say otherwise.
 const DEFAULT_TTL: Duration = Duration::from_secs(30 * 86_400);
 /// The time that a response may take.

@@ -12,7 +12,7 @@ use varve_warc::inspect::{self, inspect};
 use varve_warc::repair::{RepairError, WarcRepair};
 use varve_warc::write::Packing;
 
-pub use varve_wacz::ZipFinding;
+pub use varve_wacz::{PackageSignature, PackageSigner, ZipFinding};
 pub use varve_warc::date::Date;
 pub use varve_warc::inspect::{DigestCounts, InspectOptions, InspectReport};
 pub use varve_warc::repair::RepairReport;

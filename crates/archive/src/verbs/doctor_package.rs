@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use varve_wacz::{MemberRole, Wacz, ZipFinding, ZipRule, verify_package};
+use varve_wacz::{MemberRole, PackageSignature, Wacz, ZipFinding, ZipRule, verify_package};
 use varve_warc::inspect::{InspectOptions, InspectReport, inspect};
 
 use super::doctor::{DoctorError, open};
@@ -14,6 +14,8 @@ pub struct PackageReport {
     pub version: Option<String>,
     /// Number of members.
     pub members: u64,
+    /// Its signature, if it has one and it is right.
+    pub signature: Option<PackageSignature>,
     /// What is wrong with the package, in the order of the file.
     pub findings: Vec<ZipFinding>,
     /// The files of records, by name, that could be inspected.
@@ -39,8 +41,9 @@ pub fn examine_package(
     let package = Wacz::open(Arc::new(file)).map_err(failed)?;
     let version = package.description().and_then(|description| description.wacz_version.clone());
     let members = package.zip().members().len() as u64;
-    let mut report = PackageReport { version, members, findings: Vec::new(), records: Vec::new() };
-    verify_package(&package, &|bytes| progress(bytes), &mut |finding| report.findings.push(finding));
+    let mut findings = Vec::new();
+    let signature = verify_package(&package, &|bytes| progress(bytes), &mut |finding| findings.push(finding));
+    let mut report = PackageReport { version, members, signature, findings, records: Vec::new() };
     for member in package.members(MemberRole::Records) {
         let what = match package.stored(member) {
             Ok(Some(range)) => match inspect(&range, options, &|_| {}) {

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use varve_archive::verbs::doctor::{
-    self, DigestCounts, Encoding, Format, InspectReport, Rule, RuleSeverity, WarcFinding, ZipFinding,
+    self, DigestCounts, Encoding, Format, InspectReport, PackageSignature, PackageSigner, Rule, RuleSeverity,
+    WarcFinding, ZipFinding,
 };
 use varve_archive::verbs::doctor_package::{self, PackageReport};
 
@@ -31,7 +32,9 @@ const MAX_FINDINGS_PER_RULE: u64 = 8;
 /// few, their content.
 ///
 /// Of a WACZ file, each member is checked against its checksum, `datapackage.json` and
-/// `datapackage-digest.json`, and each WARC file in it is validated. Signatures are not verified.
+/// `datapackage-digest.json`, and each WARC file in it is validated. A signature must be that of the key
+/// or the domain that it names, and the certificate of the domain must have been valid at the time
+/// of signing that the package gives. Timestamps are not verified.
 ///
 /// With `--json`, prints one object per file, and one more per WARC file in a package: `file`, `format`, `packing`, `records`, `by_type`,
 /// `findings`, `digests`, `last_good_offset`, and after a repair `repaired`. A file that could not
@@ -140,7 +143,7 @@ impl DoctorArgs {
         printer: &mut Printer,
     ) -> Result<ExitStatus, Error> {
         let report = doctor_package::examine_package(path, doctor::options(self.strict), progress)?;
-        let PackageReport { version, members, findings, records } = &report;
+        let PackageReport { version, members, signature, findings, records } = &report;
         if self.json {
             printer.json(&package_json(path, &report))?;
         } else {
@@ -151,6 +154,15 @@ impl DoctorArgs {
                 counted(*members, "member"),
                 counted(records.len() as u64, "file"),
             ))?;
+            if let Some(PackageSignature { signer, created }) = signature {
+                let signer = match signer {
+                    PackageSigner::Key(key) => format!("the key {key}"),
+                    PackageSigner::Domain(domain) => format!("the domain {domain}"),
+                };
+                printer.line(format_args!(
+                    "  {GOOD_STYLE}signed{GOOD_STYLE:#} by {signer}, as it says at {created}"
+                ))?;
+            }
             for ZipFinding { rule, offset, message } in findings {
                 printer.line(format_args!(
                     "  {BAD_STYLE}error  {BAD_STYLE:#} {} at byte {offset}: {message}",
@@ -183,9 +195,14 @@ fn package_json(path: &Path, report: &PackageReport) -> Value {
             "clause": "WACZ 1.1.1",
         })
     };
+    let signature = report.signature.as_ref().map(|PackageSignature { signer, created }| match signer {
+        PackageSigner::Key(key) => json!({ "key": key, "created": created }),
+        PackageSigner::Domain(domain) => json!({ "domain": domain, "created": created }),
+    });
     json!({
         "file": path.to_string_lossy(),
         "format": "wacz",
+        "signature": signature,
         "records": 0,
         "by_type": {},
         "findings": report.findings.iter().map(finding).collect::<Vec<_>>(),

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use varve_archive::pages::{
-    ExtractOptions, ExtractedPage, FetchMethod, PageError, PageService, PageServiceOptions, fetch_unsaved,
-    read_text, selected,
+    ExtractOptions, ExtractedPage, FetchMethod, MAX_CONCURRENT_PAGES, PageError, PageService,
+    PageServiceOptions, fetch_unsaved, read_text, selected,
 };
 use varve_archive::verbs::cat::{self, CaptureSelector};
 use varve_archive::{ArchiveError, ArchivePaths, Layout, detect_layout};
 
-use self::input_list::{CsvColumn, ExtractInput};
+use self::input_list::{CsvColumn, ExtractInput, InputGroup};
 use self::page_printer::PagePrinter;
 use super::capture::find_chromium;
 use crate::duration;
@@ -27,8 +27,9 @@ use crate::version_text::UNINDEXED_TEXT;
 /// Read pages: title, authors, date, description, text
 ///
 /// In an archive, a page that was extracted before is not fetched again until its time is over (see
-/// `--ttl`). Otherwise it is captured as a version of its own, and its extraction is saved. With
-/// `--at`, nothing is fetched: the page is read as it was captured last until then.
+/// `--ttl`). Otherwise it is captured as a version, and its extraction is saved. Of many pages, up to
+/// 16 of different hosts are fetched at a time, and each 16 make one version. With `--at`, nothing is
+/// fetched: the page is read as it was captured last until then.
 ///
 /// Outside an archive a page is fetched and read, and nothing is stored. Files and standard input are
 /// read as they are, and nothing of them is stored.
@@ -110,20 +111,22 @@ impl Verb for ExtractArgs {
         let mut printer = PagePrinter { json: self.json, failed: false, is_first: true };
         let count = u64::try_from(inputs.len()).ok().filter(|count| *count > 1);
         let progress = session.printer.progress(count, "pages");
-        for input in inputs {
-            let (name, page) = match &input {
-                ExtractInput::Url(url) => (url.as_str(), source.page(url)),
-                ExtractInput::File(path) => (path.as_str(), self.page_of_file(path)),
-            };
-            match page {
-                Err(error) if is_fatal(&error) => return Err(error.into()),
-                page => printer.print(session, name, page)?,
+        for group in input_list::in_groups(&inputs, MAX_CONCURRENT_PAGES) {
+            for (name, page) in self.pages_of(&source, &group)? {
+                match page {
+                    Err(error) if is_fatal(&error) => return Err(error.into()),
+                    page => printer.print(session, name, page)?,
+                }
+                progress.inc(1);
             }
-            progress.inc(1);
+            session.printer.flush()?;
         }
         Ok(if printer.failed { ExitStatus::Findings } else { ExitStatus::Done })
     }
 }
+
+/// Pages, or why they could not be read, each with the word that names it.
+type NamedPages<'a> = Vec<(&'a str, Result<ExtractedPage, PageError>)>;
 
 /// Where the pages of URLs come from.
 enum ExtractSource {
@@ -171,6 +174,27 @@ impl ExtractArgs {
         }
         let history = session.open_archive_reader()?;
         Ok(ExtractSource::Service(Box::new(PageService::open(history, options)?), method))
+    }
+
+    /// The pages of a group of inputs. A service fetches several pages at a time.
+    fn pages_of<'a>(
+        &self,
+        source: &ExtractSource,
+        group: &InputGroup<'a>,
+    ) -> Result<NamedPages<'a>, PageError> {
+        Ok(match (group, source) {
+            (InputGroup::File(path), _) => vec![(*path, self.page_of_file(path))],
+            (InputGroup::Urls(urls), ExtractSource::Service(service, FetchMethod::Direct)) => {
+                let given: Vec<String> = urls.iter().map(|url| (*url).to_owned()).collect();
+                match service.batch(&given) {
+                    Ok(pages) => urls.iter().copied().zip(pages).collect(),
+                    Err(error) if is_fatal(&error) => return Err(error),
+                    // Nothing can be fetched, and some pages may be saved.
+                    Err(_) => urls.iter().map(|url| (*url, source.page(url))).collect(),
+                }
+            }
+            (InputGroup::Urls(urls), source) => urls.iter().map(|url| (*url, source.page(url))).collect(),
+        })
     }
 
     /// The URLs in the CSV file. A column without any is an error: most likely it is the wrong one.

@@ -96,3 +96,28 @@ fn a_version_that_cannot_be_indexed_is_complete_and_said_to_be() {
     std::fs::remove_dir_all(place.path("museum/search.db")).unwrap();
     assert!(place.data(&["search", "sediment"]).contains("[sediment]"));
 }
+
+#[test]
+fn many_pages_are_printed_in_order_and_make_one_version() {
+    let page = |title: &str| Answer::html(PAGE.replace("Lakes", title));
+    let web = Web::serve(Site::new().page("/a", page("Ponds")).page("/b", page("Rivers")));
+    let place = Place::new(true);
+    place.file("local.html", PAGE);
+    let urls = ["/b", "/missing", "/a", "/b?utm_source=x"].map(|path| web.url(path));
+    let words =
+        [&["extract", "--allow-private", "--json", "local.html"], &urls.each_ref().map(String::as_str)[..]];
+    let output = place.run(&words.concat());
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let pages: Vec<serde_json::Value> =
+        stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let titles: Vec<_> = pages.iter().map(|page| page["title"].as_str()).collect();
+    assert_eq!(
+        (titles[0], titles[1], titles[3], titles[4]),
+        (Some("Lakes"), Some("Rivers"), Some("Ponds"), Some("Rivers"))
+    );
+    assert_eq!(pages[2]["status_code"], 404);
+    assert_eq!((place.lines(&["log", "--json"]).len(), web.count("/b")), (1, 1));
+    let saved = place.run(&["--readonly", "extract", "--json", &urls[2], &web.url("/new"), &urls[0]]);
+    let read: Vec<bool> = stdout(&saved).lines().map(|line| line.contains("\"title\"")).collect();
+    assert_eq!((saved.status.code(), read), (Some(1), vec![true, false, true]), "{}", stderr(&saved));
+}

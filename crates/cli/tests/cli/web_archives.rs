@@ -375,3 +375,19 @@ fn doctor_examines_packages_and_the_files_in_them() {
     let said = stdout(&files.run(&path, &["audit"]));
     assert!(said.contains("zip-member-content"), "{said}");
 }
+
+#[test]
+fn the_search_index_is_kept_with_the_index() {
+    let files = Files::new();
+    let archive = files.write("one.warc", crawls().0);
+    let search = || files.text(&archive, &["search", "sediment"]);
+    let kept = || {
+        let names = std::process::Command::new("find").arg(files.caches.path()).output().unwrap();
+        stdout(&names).lines().filter(|name| name.ends_with("search.db")).count()
+    };
+    let first = search();
+    assert_eq!((kept(), search()), (1, first));
+    std::fs::write(&archive, crawls().1).unwrap();
+    assert!(search().contains("thin"));
+    assert_eq!(kept(), 1, "the index of the earlier state is removed");
+}

@@ -10,6 +10,7 @@
 mod built_index;
 mod declared_urls;
 mod dump_index;
+mod kept_index;
 mod open_index;
 mod page_parts;
 mod page_text;

@@ -5,6 +5,7 @@ use varve_core::writer_lock::LockError;
 use varve_store::steps::step;
 
 use super::built_index::BuiltIndex;
+use super::kept_index::open_kept_index;
 use super::update_index::{missing_versions, update_index};
 use crate::archive::Archive;
 use crate::backends::Backends;
@@ -69,8 +70,12 @@ pub fn open_search_index(
     history: &HistoryReader,
     holder: Option<&str>,
 ) -> Result<OpenedIndex, RepositoryError> {
-    let HistoryReader::Archive(archive) = history else {
-        return Ok(OpenedIndex::Built(Box::new(BuiltIndex::of(history)?)));
+    let archive = match history {
+        HistoryReader::Archive(archive) => archive,
+        HistoryReader::WebArchive(archive) => return open_kept_index(archive, history),
+        HistoryReader::Moku(_) | HistoryReader::Crystal(_) => {
+            return Ok(OpenedIndex::Built(Box::new(BuiltIndex::of(history)?)));
+        }
     };
     let archive = archive.archive();
     let backends = archive.backends();

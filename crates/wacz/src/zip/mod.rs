@@ -91,6 +91,8 @@ pub enum ZipRule {
     ResourceMissing,
     /// `datapackage.json` has another digest than `datapackage-digest.json` says.
     PackageDigest,
+    /// The signature of the package is wrong, or its certificate is not trusted.
+    PackageSignature,
 }
 
 impl ZipRule {
@@ -109,6 +111,7 @@ impl ZipRule {
             Self::ResourceDigest => "wacz-resource-digest",
             Self::ResourceMissing => "wacz-resource-missing",
             Self::PackageDigest => "wacz-package-digest",
+            Self::PackageSignature => "wacz-package-signature",
         }
     }
 

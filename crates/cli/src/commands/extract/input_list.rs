@@ -40,6 +40,26 @@ pub(super) fn of_words(words: &[String]) -> Result<Vec<ExtractInput>, Error> {
     words.iter().map(input).collect()
 }
 
+/// Inputs that are read together.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum InputGroup<'a> {
+    Urls(Vec<&'a str>),
+    File(&'a str),
+}
+
+/// Inputs in their order, with at most `limit` consecutive URLs in a group.
+pub(super) fn in_groups(inputs: &[ExtractInput], limit: usize) -> Vec<InputGroup<'_>> {
+    let mut groups: Vec<InputGroup<'_>> = Vec::new();
+    for input in inputs {
+        match (input, groups.last_mut()) {
+            (ExtractInput::Url(url), Some(InputGroup::Urls(urls))) if urls.len() < limit => urls.push(url),
+            (ExtractInput::Url(url), _) => groups.push(InputGroup::Urls(vec![url])),
+            (ExtractInput::File(path), _) => groups.push(InputGroup::File(path)),
+        }
+    }
+    groups
+}
+
 /// The URLs in a column of a CSV file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct CsvColumn {
@@ -116,6 +136,15 @@ mod tests {
             let message = of_words(&[word.to_owned()]).unwrap_err().to_string();
             assert!(message.contains(word) && message.contains("https://"), "{message}");
         }
+    }
+
+    #[test]
+    fn groups_keep_the_order_and_have_a_limit() {
+        let url = |name: &str| ExtractInput::Url(name.to_owned());
+        let inputs = [url("a"), url("b"), url("c"), ExtractInput::File("f".to_owned()), url("d")];
+        let urls = |names: &[&'static str]| InputGroup::Urls(names.to_vec());
+        let wanted = [urls(&["a", "b"]), urls(&["c"]), InputGroup::File("f"), urls(&["d"])];
+        assert_eq!(in_groups(&inputs, 2), wanted);
     }
 
     #[test]
