@@ -315,6 +315,11 @@ impl ArchiveError {
         move |source| RepositoryError::Read { path: path.to_owned(), source }.into()
     }
 
+    /// The error of a temporary file without a name.
+    pub fn temporary(source: io::Error) -> Self {
+        Self::write(Path::new("a temporary file"))(source)
+    }
+
     pub(crate) fn write(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
         move |source| RepositoryError::Write { path: path.to_owned(), source }.into()
     }

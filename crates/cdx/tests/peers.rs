@@ -2,6 +2,8 @@
 //!
 //! Where they agree, the lines are compared as bytes. Each known difference has a test of its own.
 
+#![expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

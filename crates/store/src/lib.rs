@@ -34,7 +34,7 @@ mod writer;
 
 pub use error::{StoreError, error_text, is_out_of_space};
 pub use index::MIN_LOOKUP_DIGITS;
-pub use reader::{LocatedRecord, Object, ObjectReader, StoreReader};
+pub use reader::{LocatedRecord, Object, ObjectReader, StoreReader, VerifiedRecord};
 pub use settings::StoreSettings;
 pub use silo::describes_silo;
 pub use verify_silo_chain::ChainBreak;

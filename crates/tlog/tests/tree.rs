@@ -1,6 +1,5 @@
 //! Trees, tiles and proofs: all small sizes, large ones by counted I/O, and every kind of forgery.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should say so and stop")]
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should say so and stop")]
 
 mod support;
 

@@ -1,4 +1,4 @@
-//! Read WACZ files, wherever their bytes are.
+//! Read WACZ files, wherever their bytes are, and write them.
 //!
 //! This crate owns the container: the ZIP archive, `datapackage.json`, the lists of pages, and
 //! packages that hold other packages. It reads versions 1.0 to 1.2 of the format and files without
@@ -9,6 +9,7 @@
 //! refused, what a member inflates to is limited to the size that it declares, and the directory
 //! and each JSON text have a maximum size. Damage is a [`ZipFinding`] with an offset. A file without
 //! its directory, as a download that broke off, is read from its local headers.
+//! [`write`] makes packages of stored members in one pass.
 //!
 //! The crate `zip` was declined here: it reads through one position where readers of ranges need
 //! many, reports no offsets, and opens nothing without a directory.
@@ -20,6 +21,7 @@ mod pages;
 mod signature;
 mod source_range;
 mod verify_package;
+pub mod write;
 pub mod zip;
 
 pub use data_package::{DataPackage, PackageDigest, PackageProfile, PackageResource};

@@ -98,7 +98,7 @@ fn writer(root: &Path) -> ArchiveHistoryWriter {
 
 fn import_all(root: &Path, files: &[PathBuf]) -> Vec<FileImported> {
     let request = Request { files: files.to_vec(), ..Request::default() };
-    let results = import(&writer(root), &request, &|_| {}).expect("imported").files;
+    let results = import(&writer(root), &request, &|_| {}).expect("imported");
     results.into_iter().map(|(_, result)| result.expect("read")).collect()
 }
 
@@ -377,7 +377,7 @@ fn an_unreadable_file_does_not_stop_the_others() {
         file(&root, "good.warc", &two_parts().plain()),
     ];
     let request = Request { files: files.to_vec(), ..Request::default() };
-    let results = import(&writer(&root), &request, &|_| {}).expect("imported").files;
+    let results = import(&writer(&root), &request, &|_| {}).expect("imported");
     let read: Vec<bool> = results.iter().map(|(_, result)| result.is_ok()).collect();
     assert_eq!(read, [false, false, true]);
     assert_eq!(versions(&root).len(), 2);
@@ -446,7 +446,7 @@ fn hostile_packages_are_reported() {
         file(&root, "short.wacz", b"PK\x03\x04"),
     ];
     let request = Request { files: files.to_vec(), ..Request::default() };
-    let results = import(&writer(&root), &request, &|_| {}).expect("imported").files;
+    let results = import(&writer(&root), &request, &|_| {}).expect("imported");
     let complaints = |number: usize| match &results[number].1 {
         Ok(file) => file.complaints() > 0,
         Err(_) => true,
@@ -479,7 +479,7 @@ fn real_files_are_imported() {
     let (_folder, root) = scene();
     let files = files_at(&fixtures).expect("found");
     let request = Request { files, ..Request::default() };
-    let results = import(&writer(&root), &request, &|_| {}).expect("imported").files;
+    let results = import(&writer(&root), &request, &|_| {}).expect("imported");
     let captures: u64 =
         results.iter().filter_map(|(_, result)| result.as_ref().ok()).map(|file| file.new).sum();
     assert!(captures > 500, "{captures}");

@@ -13,7 +13,6 @@ use super::crystal;
 use crate::error_report::one_line;
 use crate::printer::{Printer, WARNING_STYLE, counted, human_size, visible};
 use crate::verb::{Error, ExitStatus, Session, Verb};
-use crate::version_text::UNINDEXED_TEXT;
 
 /// Findings that are printed for each file.
 const MAX_PRINTED_FINDINGS: usize = 20;
@@ -41,6 +40,8 @@ const MAX_PRINTED_FINDINGS: usize = 20;
 /// crystal` restores the project. Cookies are encrypted with the key in `secret.key`, which is
 /// stored in no silo. Rows about URLs with a user name or a password, and unreadable rows, are
 /// counted and left out, and the exit code is 1.
+///
+/// The first search after an import takes longer: it adds the new texts to its index.
 ///
 /// Importing again adds nothing, and continues an import that was interrupted.
 #[derive(clap::Args)]
@@ -136,13 +137,10 @@ impl ImportArgs {
         let bar = printer.progress_bytes(Some(total));
         let request =
             web_archive::Request { files, message: self.message.clone(), author: self.author.clone() };
-        let report = web_archive::import(history, &request, &|bytes| bar.inc(bytes))?;
+        let results = web_archive::import(history, &request, &|bytes| bar.inc(bytes))?;
         printer.end_progress();
-        if report.is_unindexed {
-            printer.warn(UNINDEXED_TEXT);
-        }
         let mut outcome = ExitStatus::Done;
-        for (path, result) in report.files {
+        for (path, result) in results {
             match result {
                 Ok(imported) if self.json => {
                     printer.json(&imported)?;

@@ -170,7 +170,7 @@ impl SearchArgs {
 }
 
 /// Opens the index, and completes it where that is possible.
-fn open_index(history: &HistoryReader, session: &mut Session) -> Result<OpenedIndex, Error> {
+pub(super) fn open_index(history: &HistoryReader, session: &mut Session) -> Result<OpenedIndex, Error> {
     let holder = session.optional_holder();
     let index =
         search::open_search_index(history, holder.as_deref()).map_err(varve_archive::ArchiveError::from)?;

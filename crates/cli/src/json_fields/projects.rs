@@ -80,7 +80,35 @@ pub(super) const VERB_FIELDS: &[JsonVerb] = &[
                 ],
             },
             JsonObject {
-                when: "One object for a WARC file",
+                when: "One object for a WARC file of captures",
+                fields: &[
+                    ("path", "string", "the file"),
+                    ("captures", "number", "captures in it"),
+                    ("records", "number", "its records, without its description"),
+                    ("revisits", "number", "revisits among them"),
+                    ("unresolved", "number", "revisits of records that are not in the file"),
+                    ("findings", "number", "captures that are damaged or missing, and not in the file"),
+                    ("with_user_info", "number", "captures with a user name or a password in the URL"),
+                    ("bytes", "number", "the size of the file"),
+                ],
+            },
+            JsonObject {
+                when: "One object for a WACZ file",
+                fields: &[
+                    ("path", "string", "the file"),
+                    ("captures", "number", "captures in it"),
+                    ("records", "number", "its records, without their description"),
+                    ("revisits", "number", "revisits among them"),
+                    ("pages", "number", "pages in `pages.jsonl`"),
+                    ("extra_pages", "number", "pages in `extraPages.jsonl`"),
+                    ("lines", "number", "lines of its index"),
+                    ("findings", "number", "captures that are damaged or missing, and not in the file"),
+                    ("with_user_info", "number", "captures with a user name or a password in the URL"),
+                    ("bytes", "number", "the size of the file"),
+                ],
+            },
+            JsonObject {
+                when: "One object for the WARC file of a Crystal project",
                 fields: &[
                     ("path", "string", "the file"),
                     ("records", "number", "its records"),

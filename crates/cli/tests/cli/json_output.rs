@@ -357,6 +357,8 @@ fn projects_and_sites(runner: &mut JsonRunner, web: &Web) {
     runner.check("import", &["-C", "m", "import", "damaged.warc.gz"]);
     runner.check("import", &["-C", "m", "import", "aardwarc"]);
     runner.check("export", &["-C", "m", "export", "--format", "crystal", "p.crystalproj"]);
+    runner.check("export", &["-C", "m", "export", "--format", "warc", "m.warc.gz"]);
+    runner.check("export", &["-C", "m", "export", "--format", "wacz", "m.wacz"]);
     runner.check("import", &["-C", "m", "import", "p.crystalproj"]);
     runner.check("crystal info", &["crystal", "info", "p.crystalproj"]);
     runner.check("crystal verify", &["crystal", "verify", "p.crystalproj"]);

@@ -39,6 +39,7 @@ pub(super) fn page(state: &Arc<AppState>, request: &Parts) -> PageResult {
                 @if let Some(newest) = captures.first() {
                     " · " a.button href=(page_frame::view_path(&url, newest.time)) { "Show the newest capture" }
                 }
+                " · " a href=(format!("/export.wacz?url={}", query_value(&url))) { "Download as WACZ" }
                 @if url.starts_with("http") { " · " a href=(url) rel="noreferrer noopener nofollow" { "on the live web" } }
             }
             (calendar::render(&days, &url))

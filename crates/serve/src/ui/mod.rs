@@ -9,6 +9,7 @@
 //! | `/diff?url=&base=&head=` | two captures of a page side by side |
 //! | `/view?url=&time=` | a replayed capture in a frame, below a bar with its time and links |
 //! | `/screenshot?url=&time=` | what a browser made of a capture, a PNG image |
+//! | `/export.wacz?url=&version=` | a page with what it embeds, as a WACZ file |
 //! | `/cdx` | the CDX API |
 //!
 //! The server renders whole pages with one style sheet. One small script adds keyboard shortcuts,
@@ -22,6 +23,7 @@ mod calendar;
 mod diff_page;
 mod history_page;
 mod home_page;
+mod package;
 mod page_frame;
 mod page_list;
 mod replay_page;
@@ -82,6 +84,7 @@ fn pages() -> Router<Arc<AppState>> {
         .route("/diff", get_blocking(diff_page::page))
         .route("/view", get_blocking(replay_page::page))
         .route("/screenshot", get_blocking(screenshot::image))
+        .route("/export.wacz", get_blocking(package::package))
 }
 
 fn assets() -> Router<Arc<AppState>> {

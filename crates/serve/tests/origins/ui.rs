@@ -174,3 +174,29 @@ fn an_added_redacted_header_is_shown_without_its_value() {
     assert!(shown.contains("<code>set-cookie</code></td><td></td><td class=\"added\">"), "{shown}");
     assert!(shown.contains("[REDACTED]") && !shown.contains("secret"), "{shown}");
 }
+
+#[test]
+fn a_page_is_downloaded_with_what_it_embeds() {
+    let museum = Museum::new(true);
+    let time = "2026-01-01T00:00:00Z";
+    let lines = [
+        page("http://e.org/", time, "<link rel=stylesheet href=/a.css><title>T</title><p>words"),
+        resource("http://e.org/a.css", time, "text/css", "a{}"),
+        page("http://e.org/other", time, "<p>other"),
+    ];
+    museum.commit(&lines, "m");
+    let origins = museum.serve();
+    let reply = origins.page("/export.wacz?url=http://e.org/");
+    assert_eq!((reply.status, reply.header("content-type")), (200, Some("application/wacz")));
+    let text = String::from_utf8_lossy(&reply.body).into_owned();
+    assert!(
+        reply.body.starts_with(b"PK")
+            && text.contains("pages/pages.jsonl")
+            && text.contains("\"title\":\"T\"")
+    );
+    assert_eq!(reply.header("content-length"), Some(reply.body.len().to_string().as_str()));
+    assert!(!text.contains("http://e.org/other"));
+    assert_eq!(origins.page("/export.wacz?url=http://e.org/none").status, 404);
+    assert_eq!(origins.page("/export.wacz").status, 400);
+    assert!(origins.page("/page?url=http://e.org/").text().contains("/export.wacz?url="));
+}

@@ -85,6 +85,41 @@ impl SiloRewriter<'_> {
     }
 }
 
+/// A draft of the record with a header, to write it again with the same id. References to the record
+/// `renamed.0` become references to `renamed.1`.
+pub fn copied_draft(
+    header: &RecordHeader,
+    renamed: Option<(RecordId, &RecordUri)>,
+) -> Result<Draft, StoreError> {
+    let mut draft = draft_of(header.record_type(), header, &|name| {
+        !is_own(name) && !name.eq_ignore_ascii_case(CONCURRENT_TO_FIELD)
+    })?;
+    let reference = |other: &[u8]| match renamed {
+        Some((was, is)) if parse_id(other) == Some(was) => Ok(is.clone()),
+        _ => uri(other),
+    };
+    if let Some(refers_to) = header.reference("WARC-Refers-To") {
+        draft = draft.refers_to(reference(refers_to)?);
+    }
+    if let Some(other) = header.reference(CONCURRENT_TO_FIELD) {
+        draft = draft.concurrent_to(&reference(other)?);
+    }
+    if let (Some(digest), RecordType::Revisit) =
+        (header.fields.get("WARC-Payload-Digest"), header.record_type())
+    {
+        draft = draft.field("WARC-Payload-Digest", &text(digest));
+    }
+    Ok(match header.record_id() {
+        Some(id) => draft.id(uri(id)?),
+        None => draft,
+    })
+}
+
+/// A draft of a revisit in place of the response with this header. What it repeats is to be added.
+pub fn draft_of_revisit(header: &RecordHeader) -> Result<Draft, StoreError> {
+    draft_of(RecordType::Revisit, header, &|name| !is_own(name))
+}
+
 /// A draft of a record of that type with the wanted fields of a header.
 pub(super) fn draft_of(
     record_type: RecordType,

@@ -12,6 +12,8 @@ mod promote_revisit;
 
 use std::collections::{HashMap, HashSet};
 
+pub use copy_record::{copied_draft, draft_of_revisit};
+pub use promote_revisit::revisit_as_response;
 use varve_core::RecordId;
 use varve_warc::WarcReader;
 use varve_warc::record::{RecordHeader, RecordType};

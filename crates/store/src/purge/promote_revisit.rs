@@ -9,7 +9,7 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use varve_core::RecordId;
 use varve_warc::payload::PayloadKind;
 use varve_warc::record::{RecordHeader, RecordType};
-use varve_warc::write::{Draft, pack_reader};
+use varve_warc::write::{Draft, PackedRecord, Packer, pack_reader};
 use varve_wire::{DecodeLimits, MessageHead, open_payload};
 
 use super::copy_record::{draft_of, invalid_record, is_own, text};
@@ -17,6 +17,7 @@ use super::{PromotedRevisit, SiloRewriter};
 use crate::body::read_head;
 use crate::error::{StoreError, parse_record_uri};
 use crate::exchange::{RevisitOriginal, is_capture};
+use crate::reader::{LocatedRecord, StoreReader};
 use crate::record::field;
 use crate::record::record_uri;
 
@@ -58,26 +59,8 @@ impl SiloRewriter<'_> {
         original: RecordId,
         block: &mut impl BufRead,
     ) -> Result<(), StoreError> {
-        let mut bytes = Vec::new();
-        block.read_to_end(&mut bytes).map_err(StoreError::Content)?;
-        let lost = || StoreError::Content(invalid_record("the original of a revisit cannot be found", id));
-        let located = self.source.find(&original)?.ok_or_else(lost)?;
-        let mut held = BufReader::new(self.source.record_at(located.place)?.ok_or_else(lost)?);
-        let wanted = |name: &str| !is_own(name) && !REVISIT_ONLY_FIELDS.contains(&name);
-        let draft = draft_of(RecordType::Response, header, &wanted)?.http();
-        let head = MessageHead::parse(&bytes);
-        let record = match head {
-            Some(head) if head.status() != Some(NOT_MODIFIED_STATUS) => {
-                let (draft, kind) = with_payload(draft, header, header, head.headers.is_chunked());
-                let mut content = io::Cursor::new(&bytes[..head.length]).chain(framed(&head, held)?);
-                pack_reader(&mut self.packer, &draft, kind, &mut content)?
-            }
-            _ => {
-                let is_disputed = located.header.fields.get(PAYLOAD_DIGEST_FIELD).is_none();
-                let (draft, kind) = with_payload(draft, header, &located.header, is_disputed);
-                pack_reader(&mut self.packer, &draft, kind, &mut held)?
-            }
-        };
+        let (record, located) =
+            revisit_as_response(self.source, &mut self.packer, header, (id, original), block)?;
         let url = text(header.target_uri().unwrap_or_default());
         let is = parse_record_uri(&record.id)?;
         self.target.keep(record)?;
@@ -95,6 +78,38 @@ impl SiloRewriter<'_> {
         self.done.promoted.push(PromotedRevisit { was: id, is, url });
         Ok(())
     }
+}
+
+/// Makes a response of a revisit: its head with the payload of the record that it refers to. Also
+/// returns that record.
+pub fn revisit_as_response(
+    source: &StoreReader,
+    packer: &mut Packer,
+    header: &RecordHeader,
+    (id, original): (RecordId, RecordId),
+    block: &mut impl BufRead,
+) -> Result<(PackedRecord, LocatedRecord), StoreError> {
+    let mut bytes = Vec::new();
+    block.read_to_end(&mut bytes).map_err(StoreError::Content)?;
+    let lost = || StoreError::Content(invalid_record("the original of a revisit cannot be found", id));
+    let located = source.find(&original)?.ok_or_else(lost)?;
+    let mut held = BufReader::new(source.record_at(located.place)?.ok_or_else(lost)?);
+    let wanted = |name: &str| !is_own(name) && !REVISIT_ONLY_FIELDS.contains(&name);
+    let draft = draft_of(RecordType::Response, header, &wanted)?.http();
+    let head = MessageHead::parse(&bytes);
+    let record = match head {
+        Some(head) if head.status() != Some(NOT_MODIFIED_STATUS) => {
+            let (draft, kind) = with_payload(draft, header, header, head.headers.is_chunked());
+            let mut content = io::Cursor::new(&bytes[..head.length]).chain(framed(&head, held)?);
+            pack_reader(packer, &draft, kind, &mut content)?
+        }
+        _ => {
+            let is_disputed = located.header.fields.get(PAYLOAD_DIGEST_FIELD).is_none();
+            let (draft, kind) = with_payload(draft, header, &located.header, is_disputed);
+            pack_reader(packer, &draft, kind, &mut held)?
+        }
+    };
+    Ok((record, located))
 }
 
 /// States the payload digest of a response: in the standard's field, or in our own where tools

@@ -7,6 +7,7 @@ mod object;
 mod open_silos;
 mod packed_length;
 mod random_access;
+mod verified_record;
 mod verify;
 
 use std::collections::BTreeMap;
@@ -28,6 +29,7 @@ use object::first_record;
 pub use object::{Object, ObjectReader};
 pub(crate) use open_silos::{OpenSilos, SiloRecord, open_with_decoders};
 pub(crate) use random_access::RandomAccessReader;
+pub use verified_record::VerifiedRecord;
 use verify::{IdCandidates, damaged_record};
 pub(crate) use verify::{IndexCandidate, RecordState, id_matches_header, record_corruption};
 

@@ -11,7 +11,7 @@ mod draft;
 mod pack;
 mod record_uri;
 
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 
 pub use crate::member::Dictionary;
 pub use crate::member::gzip::GZIP_HEADER;
@@ -53,6 +53,14 @@ impl<W: Write> WarcWriter<W> {
         let written = WrittenRecord { offset: self.offset, length: record.length() };
         record.write_to(&mut self.output)?;
         self.offset += written.length;
+        Ok(written)
+    }
+
+    /// Appends a record that is packed as this file is: `packed` gives exactly its bytes.
+    pub fn append_packed(&mut self, packed: &mut impl Read) -> io::Result<WrittenRecord> {
+        let length = io::copy(packed, &mut self.output)?;
+        let written = WrittenRecord { offset: self.offset, length };
+        self.offset += length;
         Ok(written)
     }
 

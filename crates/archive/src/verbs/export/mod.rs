@@ -5,5 +5,10 @@
 
 pub mod cdx;
 mod output;
+mod page_resources;
+mod selection;
+pub mod wacz;
+pub mod warc;
 
 pub use output::ExportTarget;
+pub use selection::{ExportPages, ExportScope, ExportSelection};

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use varve_core::RecordId;
 use varve_repository::history::ArchiveHistoryWriter;
-use varve_repository::search::index_new_versions;
 use varve_store::NewObject;
 use varve_warc::digest::Algorithm;
 use varve_warc::write::RecordUri;
@@ -29,15 +28,6 @@ pub struct Request {
     pub author: Option<String>,
 }
 
-/// The result of an import.
-#[derive(Debug, Default)]
-pub struct Report {
-    /// What became of each file.
-    pub files: Vec<FileResult>,
-    /// Whether the search index could not be updated. The next search tries again.
-    pub is_unindexed: bool,
-}
-
 /// What became of a file, or why it could not be read.
 pub type FileResult = (PathBuf, Result<FileImported, ArchiveError>);
 
@@ -49,7 +39,7 @@ pub fn import(
     history: &ArchiveHistoryWriter,
     request: &Request,
     progress: &dyn Fn(u64),
-) -> Result<Report, ArchiveError> {
+) -> Result<Vec<FileResult>, ArchiveError> {
     let mut import = WarcImport::new(history, request.message.clone(), request.author.clone())?;
     let mut results: Vec<FileResult> = Vec::new();
     let mut parts: Vec<(usize, SourceLocation, ImportPart)> = Vec::new();
@@ -96,8 +86,8 @@ pub fn import(
     }
     import.add_to_head()?;
     note_done(history, results.iter().filter_map(|(_, result)| result.as_ref().ok()))?;
-    let is_unindexed = index_new_versions(history).is_err();
-    Ok(Report { files: results, is_unindexed })
+    // The next search adds the texts of the new versions to its index, as after a commit.
+    Ok(results)
 }
 
 /// Whether an error is about a file to import, and not about the archive.

@@ -72,7 +72,7 @@ pub fn of_capture(history: &HistoryReader, text: &str) -> Result<Option<Suggesti
 }
 
 /// All headers that are known of a capture.
-pub(super) fn captured_headers(history: &HistoryReader, capture: &Capture) -> Result<Headers, ArchiveError> {
+pub(crate) fn captured_headers(history: &HistoryReader, capture: &Capture) -> Result<Headers, ArchiveError> {
     let head = history.wire_head(capture)?.unwrap_or_default();
     let mut headers = MessageHead::parse(&head).map(|head| head.headers).unwrap_or_default();
     for (name, value) in capture.headers.pairs() {

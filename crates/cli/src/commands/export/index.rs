@@ -55,10 +55,6 @@ impl ExportArgs {
         }
         let what = format!("{} of {}", counted(*lines, "line"), counted(*files, "file"));
         let text = format!("{}: {what}, {}", visible(&path), human_size(*bytes));
-        if !self.is_stream() {
-            return printer.line(text);
-        }
-        printer.say(text);
-        Ok(())
+        self.say_written(text, printer)
     }
 }

@@ -9,7 +9,7 @@ use varve_testkit::web::{Answer, Site, Then, Web};
 use super::{Scene, stderr};
 
 /// Adds a WARC file to a collection, serves it, and prints a line of JSON for each URL.
-const REPLAY_SCRIPT: &str = r#"
+pub(super) const REPLAY_SCRIPT: &str = r#"
 from gevent import monkey; monkey.patch_all()
 import json, logging, os, sys, urllib.error, urllib.request
 folder, silo, *urls = sys.argv[1:]
