@@ -151,6 +151,7 @@ pub struct UnreachablePage {
 
 /// A part of what a version says about pages. It precedes the manifest that names it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "FlatChangesRecord")]
 pub struct ChangesRecord {
     /// The parent of the version.
     pub parent: Option<VersionId>,
@@ -162,6 +163,28 @@ pub struct ChangesRecord {
     /// What it says.
     #[serde(flatten)]
     pub changes: StateChanges,
+}
+
+/// The fields of a [`ChangesRecord`] as they are stored. Reading a flattened field costs twice as much,
+/// because its values are held in a general form first, and a version may have a million of them.
+#[derive(Deserialize)]
+struct FlatChangesRecord {
+    parent: Option<VersionId>,
+    time: Moment,
+    part: u32,
+    #[serde(default)]
+    pages: Vec<ManifestPage>,
+    #[serde(default)]
+    gone: Vec<String>,
+    #[serde(default)]
+    unreachable: Vec<UnreachablePage>,
+}
+
+impl From<FlatChangesRecord> for ChangesRecord {
+    fn from(record: FlatChangesRecord) -> Self {
+        let FlatChangesRecord { parent, time, part, pages, gone, unreachable } = record;
+        Self { parent, time, part, changes: StateChanges { pages, gone, unreachable } }
+    }
 }
 
 /// Pages of a removed version that its child still shows. They count as if the manifest of the child

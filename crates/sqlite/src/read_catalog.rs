@@ -265,6 +265,13 @@ impl<L: TableLayout> CatalogRead for TableCatalog<L> {
         self.query_statement(|connection| L::removal_of_page(connection, capture))
     }
 
+    fn are_removed_pages(&self, captures: &[&Capture]) -> CatalogResult<Vec<bool>> {
+        self.query(|connection| {
+            let is_removed = |capture: &&Capture| Ok(L::removal_of_page(connection, capture)?.is_some());
+            captures.iter().map(is_removed).collect()
+        })
+    }
+
     fn removals_at(&self, url: &str, limit: usize) -> CatalogResult<Vec<Removal>> {
         self.query(|connection| L::removals_at(connection, url, limit))
     }

@@ -901,6 +901,7 @@ forward_to_model! {
     fn all_domain_settings(&self, cursor: ListCursor<&str>) -> Vec<StoredDomainSettings>;
     fn removals_of(&self, record: &RecordId) -> Vec<Removal>;
     fn removal_of_page(&self, capture: &Capture) -> Option<Removal>;
+    fn are_removed_pages(&self, captures: &[&Capture]) -> Vec<bool>;
     fn removals_at(&self, url: &str, limit: usize) -> Vec<Removal>;
     fn removals(&self, cursor: ListCursor<RecordId>) -> Vec<Removal>;
     fn head(&self) -> Option<VersionId>;

@@ -1,6 +1,7 @@
 //! Writes the files of a version into a folder, in place of those of an earlier version.
 //!
-//! This thread makes folders and removes files; all threads write files, in batches. Everything is
+//! This thread makes folders and removes files; all threads write files, in batches. Pages with one
+//! body are written together, so that their body is read once. Everything is
 //! reached through [`RootedFiles`], so that no link in the folder is followed. Files are not synced:
 //! they can be written again, and the caller marks the folder as unfinished until then.
 
@@ -23,9 +24,11 @@ use super::{FileOptions, FilePlan, LinkTargets, MARK_FILE, PageContent, PagePlac
 /// Maximum size of a body that is written from one buffer.
 const MAX_BUFFERED_BYTES: u64 = 4 << 20;
 /// Maximum number of files waiting to be written.
-const MAX_PENDING_FILES: usize = 512;
-/// Number of files that a thread takes at a time.
-const FILES_PER_BATCH: usize = 16;
+const MAX_PENDING_FILES: usize = 4096;
+/// Maximum number of files that one thread writes with one body.
+const MAX_FILES_PER_BODY: usize = 64;
+/// Number of bodies that a thread takes at a time.
+const BODIES_PER_BATCH: usize = 16;
 
 /// What a folder holds before an update.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,6 +60,8 @@ struct FileJob {
     capture: Capture,
     /// The path below the root.
     name: PathBuf,
+    /// Whether a purge removed the page from its version.
+    is_hidden: bool,
 }
 
 impl<'a> FilesUpdate<'a> {
@@ -82,17 +87,23 @@ impl<'a> FilesUpdate<'a> {
             }
         }
         let mut jobs = Vec::new();
+        // Elsewhere nothing has verified that the ids of bodies are those of their bytes.
+        let shares_bodies = matches!(self.history, HistoryReader::Archive(_) | HistoryReader::Moku(_));
         for page in plan.pages() {
             match page? {
-                (capture, PagePlace::File(name)) => jobs.push(FileJob { capture, name }),
+                (capture, PagePlace::File(name)) => {
+                    jobs.push(FileJob { capture, name, is_hidden: false });
+                }
                 (_, PagePlace::Shared(_)) => self.done.written += 1,
                 (_, PagePlace::Redirect(_)) => self.done.redirects += 1,
             }
             if jobs.len() >= MAX_PENDING_FILES {
-                self.write(std::mem::take(&mut jobs), &content, progress)?;
+                let bodies = self.in_read_order(std::mem::take(&mut jobs), shares_bodies)?;
+                self.write(bodies, &content, progress)?;
             }
         }
-        self.write(jobs, &content, progress)?;
+        let bodies = self.in_read_order(jobs, shares_bodies)?;
+        self.write(bodies, &content, progress)?;
         Ok(self.done)
     }
 
@@ -205,21 +216,45 @@ impl<'a> FilesUpdate<'a> {
         Ok(())
     }
 
+    /// Sorts files by the places of their bodies, and with `shares_bodies` puts those together whose
+    /// pages have one body.
+    fn in_read_order(
+        &self,
+        mut jobs: Vec<FileJob>,
+        shares_bodies: bool,
+    ) -> Result<Vec<Vec<FileJob>>, RepositoryError> {
+        let captures: Vec<&Capture> = jobs.iter().map(|job| &job.capture).collect();
+        let (order, are_hidden) = (self.history.read_order(&captures)?, self.history.are_hidden(&captures)?);
+        jobs.iter_mut().zip(are_hidden).for_each(|(job, is_hidden)| job.is_hidden = is_hidden);
+        let mut jobs: Vec<(u64, FileJob)> = order.into_iter().zip(jobs).collect();
+        jobs.sort_by(|(place, job), (other_place, other)| {
+            (place, job.capture.body).cmp(&(other_place, other.capture.body))
+        });
+        let mut bodies: Vec<Vec<FileJob>> = Vec::with_capacity(jobs.len());
+        for (_, job) in jobs {
+            let is_same = |files: &&mut Vec<FileJob>| {
+                let shared = files.first().is_some_and(|file| file.has_body_of(&job));
+                shares_bodies && shared && files.len() < MAX_FILES_PER_BODY
+            };
+            match bodies.last_mut().filter(is_same) {
+                Some(files) => files.push(job),
+                None => bodies.push(vec![job]),
+            }
+        }
+        Ok(bodies)
+    }
+
     fn write(
         &mut self,
-        jobs: Vec<FileJob>,
+        bodies: Vec<Vec<FileJob>>,
         content: &PageContent,
         progress: &mut dyn FnMut(u64),
     ) -> Result<(), RepositoryError> {
-        if jobs.is_empty() {
+        if bodies.is_empty() {
             return Ok(());
         }
-        jobs.iter().try_for_each(|job| self.make_folder_of(&job.name))?;
-        let captures: Vec<&Capture> = jobs.iter().map(|job| &job.capture).collect();
-        let order = self.history.read_order(&captures)?;
-        let mut jobs: Vec<(u64, FileJob)> = order.into_iter().zip(jobs).collect();
-        jobs.sort_by_key(|(order, _)| *order);
-        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(jobs.len());
+        bodies.iter().flatten().try_for_each(|job| self.make_folder_of(&job.name))?;
+        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(bodies.len());
         let writer = FileWriter {
             history: self.history,
             root: self.root,
@@ -229,20 +264,22 @@ impl<'a> FilesUpdate<'a> {
         };
         let (done, mut failed) = (&mut self.done, Vec::new());
         run_in_order(
-            WorkerCount { threads, together: FILES_PER_BATCH },
-            jobs.into_iter().map(|(_, job)| job),
+            WorkerCount { threads, together: BODIES_PER_BATCH },
+            bodies.into_iter(),
             || {
                 let mut buffer = Vec::new();
-                move |job: FileJob| (writer.write(&job, &mut buffer), job)
+                move |files: Vec<FileJob>| writer.write_all(files, &mut buffer)
             },
-            |(written, job)| {
-                progress(1);
-                match written {
-                    Ok(()) => done.written += 1,
-                    Err(error) => {
-                        let failure: BodyFailure = error.body_failure().ok_or(error)?;
-                        done.left_out.add(failure, &job.capture.url);
-                        failed.push(job.name);
+            |files| {
+                progress(files.len() as u64);
+                for (written, job) in files {
+                    match written {
+                        Ok(()) => done.written += 1,
+                        Err(error) => {
+                            let failure: BodyFailure = error.body_failure().ok_or(error)?;
+                            done.left_out.add(failure, &job.capture.url);
+                            failed.push(job.name);
+                        }
                     }
                 }
                 Ok::<(), RepositoryError>(())
@@ -251,6 +288,15 @@ impl<'a> FilesUpdate<'a> {
         // No other thread writes now, so an empty folder stays empty.
         failed.iter().for_each(|name| self.remove_empty_folders(&self.root.join(name)));
         Ok(())
+    }
+}
+
+impl FileJob {
+    /// Whether both pages may be shown and have the same bytes. The body of a truncated response is
+    /// read from its own record.
+    fn has_body_of(&self, other: &Self) -> bool {
+        let is_shareable = |job: &Self| !job.is_hidden && !job.capture.truncated;
+        self.capture.body == other.capture.body && is_shareable(self) && is_shareable(other)
     }
 }
 
@@ -287,6 +333,37 @@ struct FileWriter<'a> {
 }
 
 impl FileWriter<'_> {
+    /// Writes the files of pages with one body.
+    fn write_all(
+        &self,
+        files: Vec<FileJob>,
+        buffer: &mut Vec<u8>,
+    ) -> Vec<(Result<(), RepositoryError>, FileJob)> {
+        // If the body cannot be read, each page fails by itself.
+        let is_read = files.len() > 1 && self.read_body(&files[0], buffer).is_ok_and(|is_read| is_read);
+        let write = |job: FileJob| {
+            let written = match is_read {
+                true => {
+                    let path = self.root.join(&job.name);
+                    self.put(&job, &path, buffer.as_slice()).map_err(RepositoryError::write(&path))
+                }
+                false => self.write(&job, buffer),
+            };
+            (written, job)
+        };
+        files.into_iter().map(write).collect()
+    }
+
+    /// Reads the body of a page into a buffer. Returns false if it is longer than recorded, or long.
+    fn read_body(&self, job: &FileJob, buffer: &mut Vec<u8>) -> Result<bool, RepositoryError> {
+        let FileJob { capture, is_hidden, .. } = job;
+        match (capture.length.is_some_and(|length| length <= MAX_BUFFERED_BYTES), is_hidden) {
+            (false, _) => Ok(false),
+            (true, true) => self.history.read_body(capture, MAX_BUFFERED_BYTES, buffer),
+            (true, false) => self.history.read_shown_body(capture, MAX_BUFFERED_BYTES, buffer),
+        }
+    }
+
     /// Writes the file of a page. If the body cannot be read, no file of another page is left in its
     /// place. The same body, written earlier, stays: it may be the last good copy.
     fn write(&self, job: &FileJob, buffer: &mut Vec<u8>) -> Result<(), RepositoryError> {
@@ -306,9 +383,8 @@ impl FileWriter<'_> {
     }
 
     fn write_to(&self, job: &FileJob, path: &Path, buffer: &mut Vec<u8>) -> Result<(), RepositoryError> {
-        let is_small = job.capture.length.is_some_and(|length| length <= MAX_BUFFERED_BYTES);
-        // A body longer than its recorded length is streamed instead.
-        if is_small && self.history.read_body(&job.capture, MAX_BUFFERED_BYTES, buffer)? {
+        // Other bodies are streamed.
+        if self.read_body(job, buffer)? {
             return self.put(job, path, buffer.as_slice()).map_err(RepositoryError::write(path));
         }
         let mut body = CheckedReader { body: self.history.open_body(&job.capture)?, failed: false };

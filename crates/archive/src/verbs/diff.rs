@@ -22,7 +22,7 @@ use varve_repository::history::{
     CapturePair, CapturePairs, HistoryReader, HistoryWriter, HostPairing, LoadedPage, STATUS_NOT_MODIFIED,
     UnlistedPages, stored_diff, with_full_response,
 };
-use varve_repository::ordered_workers::{WorkerCount, run_in_order};
+use varve_repository::ordered_workers::{WorkerCount, together_in_order};
 
 pub use varve_core::headers::REDACTED_VALUE;
 pub use varve_diff::compare::{
@@ -38,7 +38,7 @@ pub use varve_diff::text::{
 pub use varve_repository::history::{HostPair, PageChange};
 
 /// Number of pairs that a thread reads at a time.
-const PAIRS_PER_BATCH: usize = 16;
+const PAIRS_PER_BATCH: usize = 64;
 /// Maximum size of a body that is read before its turn. Some two thousand may wait.
 const MAX_LOADED_AHEAD_BYTES: u64 = 24 << 10;
 
@@ -245,17 +245,35 @@ fn load_in_order<E: From<ArchiveError>>(
 ) -> Result<(), E> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let crew = WorkerCount { threads, together: PAIRS_PER_BATCH };
-    let worker = || |pair: Result<CapturePair, RepositoryError>| LoadedPair::of(history, request, pair?);
-    run_in_order(crew, pairs, worker, each)
+    let worker = || |pairs: Vec<Result<CapturePair, RepositoryError>>| load_batch(history, request, pairs);
+    together_in_order(crew, pairs, worker, each)
 }
 
-/// A pair, with its pages if they are short.
-struct LoadedPair {
+/// Reads the pages of several pairs. Their short bodies are read together: those of a version lie
+/// near each other.
+fn load_batch(
+    history: &HistoryReader,
+    request: &Request,
+    pairs: Vec<Result<CapturePair, RepositoryError>>,
+) -> Vec<Result<LoadedPair, RepositoryError>> {
+    let planned: Vec<_> = pairs.into_iter().map(|pair| PlannedPair::of(history, request, pair?)).collect();
+    let pages = planned.iter().flatten().filter_map(|pair| pair.sides.as_ref()).flatten().flatten();
+    let captures: Vec<&Capture> = pages.collect();
+    // Where they cannot be read together, each is read by itself and reports why.
+    let none_read = || vec![None; captures.len()];
+    let bodies = history.read_bodies(&captures, MAX_LOADED_AHEAD_BYTES).unwrap_or_else(|_| none_read());
+    let mut bodies = bodies.into_iter();
+    let load = |pair: Result<PlannedPair, RepositoryError>| pair?.load(history, &mut bodies);
+    planned.into_iter().map(load).collect()
+}
+
+/// A pair, and its pages with full responses if they are to be read now.
+struct PlannedPair {
     pair: CapturePair,
-    sides: Option<[LoadedPage; 2]>,
+    sides: Option<[Option<Capture>; 2]>,
 }
 
-impl LoadedPair {
+impl PlannedPair {
     fn of(history: &HistoryReader, request: &Request, pair: CapturePair) -> Result<Self, RepositoryError> {
         let change = pair.change();
         let is_read = match change {
@@ -270,13 +288,35 @@ impl LoadedPair {
         if !is_read || !is_short(&pair.base) || !is_short(&pair.head) {
             return Ok(Self { pair, sides: None });
         }
-        let load = |page: &Option<Capture>| {
-            let page = page.clone().map(|page| with_full_response(history, page)).transpose()?;
-            LoadedPage::load_lossy(history, page.as_ref(), MAX_COMPARED_BYTES)
-        };
-        let sides = [load(&pair.base)?, load(&pair.head)?];
+        let full =
+            |page: &Option<Capture>| page.clone().map(|page| with_full_response(history, page)).transpose();
+        let sides = [full(&pair.base)?, full(&pair.head)?];
         Ok(Self { pair, sides: Some(sides) })
     }
+
+    /// Reads the pages. `bodies` has the next bodies that were read already, one for each page.
+    fn load(
+        self,
+        history: &HistoryReader,
+        bodies: &mut impl Iterator<Item = Option<Vec<u8>>>,
+    ) -> Result<LoadedPair, RepositoryError> {
+        let Self { pair, sides } = self;
+        let Some(sides) = sides else { return Ok(LoadedPair { pair, sides: None }) };
+        let read = sides.each_ref().map(|page| page.as_ref().and_then(|_| bodies.next().flatten()));
+        let load = |page: &Option<Capture>, body: Option<Vec<u8>>| match (page, body) {
+            (Some(page), Some(body)) => LoadedPage::with_body(history, page, body),
+            (page, _) => LoadedPage::load_lossy(history, page.as_ref(), MAX_COMPARED_BYTES),
+        };
+        let ([base, head], [base_body, head_body]) = (&sides, read);
+        let sides = [load(base, base_body)?, load(head, head_body)?];
+        Ok(LoadedPair { pair, sides: Some(sides) })
+    }
+}
+
+/// A pair, with its pages if they are short.
+struct LoadedPair {
+    pair: CapturePair,
+    sides: Option<[LoadedPage; 2]>,
 }
 
 /// The pages of one URL.

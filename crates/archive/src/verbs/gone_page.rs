@@ -41,7 +41,7 @@ pub struct SelectedPage {
     pub gone: Option<GonePage>,
 }
 
-/// Like [`look_up`], but distinguishes a page that was gone from one that was never captured.
+/// Like [`look_up`], and reports whether the page was gone.
 pub fn look_up_page(
     history: &HistoryReader,
     url: &str,

@@ -9,16 +9,17 @@ use std::sync::Arc;
 
 use varve_archive::history::{ArchiveHistoryReader, ArchiveHistoryWriter, HistoryReader};
 use varve_archive::verbs::cat::{self, CaptureSelector};
+use varve_archive::verbs::checkout::FileOptions;
 use varve_archive::verbs::commit::{FolderSource, Request, commit};
 use varve_archive::verbs::log::{self, ListCursor, VersionFilter};
 use varve_archive::verbs::replay::{self, UrlKnowledge};
-use varve_archive::{ArchivePaths, ArchiveWriter};
+use varve_archive::{ArchivePaths, ArchiveWriter, VersionId};
 use varve_core::body::BodyStore as _;
 use varve_store::body::LooseBodies;
 use varve_store::disk::LocalDisk;
 use varve_testkit::RecordingDisk;
 
-use crate::scene::{Kind, commit_pages, history, make, opening, page};
+use crate::scene::{Kind, commit_pages, export_files, history, make, opening, page};
 
 const URL: &str = "http://example.com/";
 const OTHER_URL: &str = "http://example.com/other";
@@ -169,4 +170,56 @@ fn a_loose_body_that_is_stored_is_neither_written_nor_synced_again() {
     assert!(!keep());
     // The stored body is verified, because damage is repaired by storing the body again.
     assert_eq!(disk.take_counts(), "examine 1, open 1, read 2");
+}
+
+/// An archive with one version of these pages, open for reading, and a disk that records.
+fn reader_of(root: &Path, pages: &[(&str, &str)]) -> (HistoryReader, VersionId, Arc<RecordingDisk>) {
+    make(Kind::Archive, root);
+    let version = commit_pages(&history(root), "pages", pages).version;
+    let disk = RecordingDisk::new(Arc::new(LocalDisk::new(root)));
+    let layout = ArchivePaths::on_disk(root, Arc::clone(&disk) as _);
+    let reader = HistoryReader::Archive(ArchiveHistoryReader::open_at(&layout).expect("opened"));
+    disk.take_calls();
+    (reader, version, disk)
+}
+
+/// The disk calls of a checkout of pages with one body.
+fn calls_for_a_checkout(count: usize) -> String {
+    let root = tempfile::tempdir().expect("a folder");
+    let urls: Vec<String> = (0..count).map(|number| format!("https://e.org/{number}.html")).collect();
+    let pages: Vec<(&str, &str)> = urls.iter().map(|url| (url.as_str(), "the same")).collect();
+    let (reader, version, disk) = reader_of(root.path(), &pages);
+    let to = tempfile::tempdir().expect("a folder");
+    let done = export_files(&reader, version, to.path(), FileOptions::default());
+    assert_eq!(done.written, count as u64);
+    for number in [0, count - 1] {
+        assert_eq!(std::fs::read(to.path().join(format!("{number}.html"))).expect("read"), b"the same");
+    }
+    disk.take_counts()
+}
+
+#[test]
+fn a_checkout_reads_the_body_of_many_pages_once() {
+    assert_eq!(calls_for_a_checkout(60), calls_for_a_checkout(2));
+}
+
+#[test]
+fn short_bodies_are_read_together() {
+    let root = tempfile::tempdir().expect("a folder");
+    let urls: Vec<String> = (0..300).map(|number| format!("https://e.org/{number:03}.html")).collect();
+    let texts: Vec<String> = (0..300).map(|number| format!("<p>This is page {number}.</p>")).collect();
+    let pages: Vec<(&str, &str)> =
+        urls.iter().map(String::as_str).zip(texts.iter().map(String::as_str)).collect();
+    let (reader, version, disk) = reader_of(root.path(), &pages);
+    let captures = reader.catalog().captures_in(&version, ListCursor::first(1000)).expect("listed");
+    let captures: Vec<_> = captures.iter().collect();
+    let bodies = reader.read_bodies(&captures, 1 << 10).expect("read");
+    for (capture, body) in captures.iter().zip(bodies) {
+        let number = urls.iter().position(|url| *url == capture.url).expect("a page");
+        assert_eq!(body.as_deref(), Some(texts[number].as_bytes()));
+    }
+    // Each read returns some twenty of their records.
+    assert_eq!(disk.take_counts(), "examine 2, open 1, read 17");
+    let too_long = reader.read_bodies(&captures[..1], 5).expect("read");
+    assert_eq!(too_long, [None], "a longer body must be opened");
 }

@@ -8,7 +8,9 @@ use crate::scene::*;
 use varve_archive::history::{ArchiveHistoryWriter, open_reader, resolve_version};
 use varve_archive::verbs::audit::{AuditRequest, audit};
 use varve_archive::verbs::cat::{CaptureSelector, at, body, look_up, removal_of};
+use varve_archive::verbs::checkout::FileOptions;
 use varve_archive::verbs::commit::{Report as CommitReport, Request as CommitRequest, commit};
+use varve_archive::verbs::log::ListCursor;
 use varve_archive::verbs::purge::{AtSign, GroupPattern, Report, Request, perform, plan};
 use varve_archive::verbs::{checkout, rebuild, score, tag};
 use varve_archive::{Archive, ArchiveError, ArchivePaths, ArchiveWriter, BodyFailure, RecordId, VersionId};
@@ -188,6 +190,32 @@ fn a_page_is_purged_from_every_version_and_no_other_page() {
     assert_eq!(third.parent, Some(second));
     drop(writer);
     assert_sound(root);
+}
+
+/// The body stays for another page, and is read for that one only, also when many are read at once.
+#[test]
+fn a_purged_page_is_not_read_with_another_page_that_has_its_body() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make(Kind::Archive, root);
+    let writer = history(root);
+    let (secret, copy) = ("https://e.org/private.html", "https://e.org/copy.html");
+    let first = commit_pages(&writer, "1", &[(secret, "shared"), (copy, "shared")]).version;
+    drop(writer);
+    rewrite(root, &request(&[secret]));
+    let reader = open_reader(root).expect("opened");
+    let captures = reader.catalog().captures_in(&first, ListCursor::first(9)).expect("listed");
+    let captures: Vec<_> = captures.iter().collect();
+    let read: Vec<_> = captures
+        .iter()
+        .zip(reader.read_bodies(&captures, 99).expect("read"))
+        .filter_map(|(capture, body)| Some((capture.url.as_str(), body?)))
+        .collect();
+    assert_eq!(read, [(copy, b"shared".to_vec())]);
+    let to = root.join("out");
+    let done = export_files(&reader, first, &to, FileOptions::default());
+    assert_eq!((done.written, done.left_out.count(|trouble| trouble == BodyFailure::Missing)), (1, 1));
+    assert!(to.join("copy.html").exists() && !to.join("private.html").exists());
 }
 
 #[test]

@@ -89,7 +89,7 @@ impl Verb for CatArgs {
 }
 
 impl CatArgs {
-    /// Reports that the page was gone, and which capture is printed in its place.
+    /// Reports that the page was gone, and which capture is printed instead.
     fn report_gone(&self, gone: &GonePage, printed: Option<&Capture>, printer: &mut Printer) {
         let GonePage { since, status, found_by, last } = gone;
         let (url, since) = (visible(&self.url), since.for_people());

@@ -303,6 +303,11 @@ pub trait CatalogRead: SealedLogRead + Send + Sync {
         Ok(None)
     }
 
+    /// For each capture, whether [`removal_of_page`](Self::removal_of_page) has an answer.
+    fn are_removed_pages(&self, captures: &[&Capture]) -> CatalogResult<Vec<bool>> {
+        captures.iter().map(|capture| Ok(self.removal_of_page(capture)?.is_some())).collect()
+    }
+
     /// The removed responses and committed pages of a URL, last removed first. No capture refers to them any more.
     fn removals_at(&self, _url: &str, _limit: usize) -> CatalogResult<Vec<Removal>> {
         Ok(Vec::new())

@@ -289,6 +289,37 @@ impl ArchiveHistoryReader {
         self.ask_about(capture, |store| read_body(store, capture, most, into))
     }
 
+    /// Like [`read_body`](Self::read_body), for a capture that
+    /// [`are_hidden`](Self::are_hidden) has returned false for.
+    pub(super) fn read_shown_body(
+        &self,
+        capture: &Capture,
+        most: u64,
+        into: &mut Vec<u8>,
+    ) -> Result<bool, RepositoryError> {
+        self.ask(|store| read_body(store, capture, most, into))
+    }
+
+    /// The short bodies of captures that are not hidden. `None` for one that must be opened.
+    pub(super) fn read_shown_bodies(
+        &self,
+        captures: &[&Capture],
+        most: u64,
+    ) -> Result<Vec<Option<Vec<u8>>>, RepositoryError> {
+        let are_hidden = self.are_hidden(captures)?;
+        let bodies: Vec<BodyId> = captures.iter().map(|capture| capture.body).collect();
+        let mut read = self.ask(|store| Ok(store.read_bodies(&bodies, most)?))?;
+        read.iter_mut()
+            .zip(are_hidden)
+            .filter(|(_, is_hidden)| *is_hidden)
+            .for_each(|(body, _)| *body = None);
+        Ok(read)
+    }
+
+    pub(super) fn are_hidden(&self, captures: &[&Capture]) -> Result<Vec<bool>, RepositoryError> {
+        Ok(self.catalog().are_removed_pages(captures)?)
+    }
+
     pub(super) fn read_order(&self, captures: &[&Capture]) -> Result<Vec<u64>, RepositoryError> {
         self.ask(|store| order_of(store, captures))
     }

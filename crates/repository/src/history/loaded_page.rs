@@ -46,7 +46,7 @@ impl LoadedPage {
         let is_short = capture.length.is_some_and(|length| length <= most.min(MAX_BUFFERED_BYTES));
         if is_short && matches!(history.read_body(capture, most.min(MAX_BUFFERED_BYTES), &mut body), Ok(true))
         {
-            return Ok(Self { body, ..Self::head_of(history, Some(capture))? });
+            return Self::with_body(history, capture, body);
         }
         // Streamed, as far as it can be read.
         body.clear();
@@ -62,6 +62,15 @@ impl LoadedPage {
             .take(most)
             .read_to_end(&mut body)
             .map_err(|error| RepositoryError::Body(varve_core::body::BodyError::new(error)))?;
+        Ok(Self { body, ..Self::head_of(history, Some(capture))? })
+    }
+
+    /// A page whose body was read already.
+    pub fn with_body(
+        history: &HistoryReader,
+        capture: &Capture,
+        body: Vec<u8>,
+    ) -> Result<Self, RepositoryError> {
         Ok(Self { body, ..Self::head_of(history, Some(capture))? })
     }
 

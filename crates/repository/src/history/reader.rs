@@ -154,6 +154,42 @@ impl HistoryReader {
         }
     }
 
+    /// Which captures a purge removed from their versions: their bodies must not be shown.
+    pub fn are_hidden(&self, captures: &[&Capture]) -> Result<Vec<bool>, RepositoryError> {
+        match self {
+            Self::Archive(archive) => archive.are_hidden(captures),
+            Self::Moku(_) | Self::Crystal(_) | Self::WebArchive(_) => Ok(vec![false; captures.len()]),
+        }
+    }
+
+    /// Like [`read_body`](Self::read_body), for a capture that is not hidden: the caller has asked
+    /// [`are_hidden`](Self::are_hidden) about many at once.
+    pub fn read_shown_body(
+        &self,
+        capture: &Capture,
+        most: u64,
+        into: &mut Vec<u8>,
+    ) -> Result<bool, RepositoryError> {
+        match self {
+            Self::Archive(archive) => archive.read_shown_body(capture, most, into),
+            Self::Moku(_) | Self::Crystal(_) | Self::WebArchive(_) => self.read_body(capture, most, into),
+        }
+    }
+
+    /// Reads and verifies the bodies of many captures at once, which costs less than one by one if
+    /// they lie near each other. `None` for a body that must be opened: it is longer than `most`,
+    /// or cannot be shown or read.
+    pub fn read_bodies(
+        &self,
+        captures: &[&Capture],
+        most: u64,
+    ) -> Result<Vec<Option<Vec<u8>>>, RepositoryError> {
+        match self {
+            Self::Archive(archive) => archive.read_shown_bodies(captures, most),
+            Self::Moku(_) | Self::Crystal(_) | Self::WebArchive(_) => Ok(vec![None; captures.len()]),
+        }
+    }
+
     /// Sort keys for captures: reading their bodies in ascending order is fastest.
     pub fn read_order(&self, captures: &[&Capture]) -> Result<Vec<u64>, RepositoryError> {
         match self {

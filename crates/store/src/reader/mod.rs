@@ -28,6 +28,7 @@ use crate::silo::{SiloError, SiloFiles};
 use object::first_record;
 pub use object::{Object, ObjectReader};
 pub(crate) use open_silos::{OpenSilos, SiloRecord, open_with_decoders};
+pub(crate) use random_access::RandomAccessReader;
 pub use verified_record::VerifiedRecord;
 use verify::{IdCandidates, damaged_record};
 pub(crate) use verify::{IndexCandidate, RecordState, id_matches_header, record_corruption};

@@ -121,6 +121,7 @@ fn page_states<const N: usize>(catalog: &dyn CatalogRead, versions: [u8; N]) -> 
         let captures = catalog.captures_in(&version, ListCursor::first(9)).expect("read");
         assert_eq!(captures.len(), 1);
         let is_hidden = catalog.removal_of_page(&captures[0]).expect("read").is_some();
+        assert_eq!(catalog.are_removed_pages(&[&captures[0]]).expect("read"), [is_hidden]);
         (is_hidden, captures[0].headers.iter().count())
     })
 }
