@@ -43,4 +43,4 @@ pub use layout::{Layout, detect_layout, detect_own_layout, find_root};
 pub use objects::Objects;
 pub use settings::{ArchiveSettings, PackingMethod, SettingsError};
 pub use substitute_store::SubstituteStore;
-pub use varve_webarchive::{IndexPlace, OpenProgress, WebArchiveError};
+pub use varve_webarchive::{IndexPlace, OpenProgress, WebArchive, WebArchiveError};

@@ -324,6 +324,21 @@ fn verbs_that_write_say_what_to_do() {
 }
 
 #[test]
+fn the_index_of_a_folder_is_that_of_its_files() {
+    let files = Files::new();
+    let (first, second) = crawls();
+    let first = files.write("crawls/one.warc", first);
+    let second = files.write("crawls/two.warc", second);
+    let folder = files.path("crawls");
+    let index = files.text(&folder, &["export", "--format", "cdxj", "-"]);
+    let [first, second] = [first, second].map(|path| path.to_str().unwrap().to_owned());
+    let of_files =
+        files.text(&folder, &["export", "--format", "cdxj", "--from", &first, "--from", &second, "-"]);
+    assert_eq!(index, of_files);
+    assert!(index.lines().count() > 2 && index.contains("\"filename\": \"two.warc\""), "{index}");
+}
+
+#[test]
 fn without_cache_nothing_is_kept() {
     let files = Files::new();
     let archive = files.write("one.warc", crawls().0);

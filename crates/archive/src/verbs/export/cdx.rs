@@ -11,7 +11,7 @@ use varve_cdx::{
     CdxColumns, CdxEntry, IndexedFile, IndexingOptions, LineSorter, SortedLines, ZipNumStyle, ZipNumWriter,
     index_file,
 };
-use varve_repository::Archive;
+use varve_repository::{Archive, RepositoryError, WebArchive};
 use varve_store::StoreError;
 use varve_warc::rules::{RuleSeverity, WarcFinding};
 use varve_wire::ReadAt;
@@ -44,6 +44,8 @@ pub enum CdxSources<'a> {
     Files(&'a [PathBuf]),
     /// The silos of an archive.
     Silos(&'a Archive),
+    /// The files of an archive of another program, also those in packages.
+    WebArchive(&'a WebArchive),
 }
 
 /// The result of an export.
@@ -84,6 +86,15 @@ pub fn bytes_to_index(sources: &CdxSources<'_>) -> Result<u64, ArchiveError> {
             let silos = archive.backends().silos().list().map_err(StoreError::from)?;
             Ok(silos.values().map(|silo| silo.length).sum())
         }
+        CdxSources::WebArchive(archive) => {
+            let mut bytes = 0;
+            for name in archive.record_file_names() {
+                let file = archive.open_record_file(name).map_err(RepositoryError::from)?;
+                // Only for the display: a file that cannot be read is an error when it is indexed.
+                bytes += file.map_or(0, |file| file.size().unwrap_or(0));
+            }
+            Ok(bytes)
+        }
     }
 }
 
@@ -109,6 +120,13 @@ pub fn export(
             for (number, silo) in silos.list().map_err(StoreError::from)? {
                 let source = silos.open(number).map_err(StoreError::from)?;
                 indexing.add(&source, Path::new(&silo.name()))?;
+            }
+        }
+        CdxSources::WebArchive(archive) => {
+            for name in archive.record_file_names() {
+                if let Some(file) = archive.open_record_file(name).map_err(RepositoryError::from)? {
+                    indexing.add(&file, Path::new(name))?;
+                }
             }
         }
     }

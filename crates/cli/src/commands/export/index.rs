@@ -1,9 +1,11 @@
 //! `varve export --format cdxj`, `cdx` and `zipnum`.
 
 use serde_json::json;
+use varve_archive::history::HistoryReader;
 use varve_archive::verbs::export::cdx::{
     CdxExported, CdxFinding, CdxFormat, CdxSources, bytes_to_index, export,
 };
+use varve_archive::{Layout, detect_layout};
 
 use super::{ExportArgs, with_target};
 use crate::printer::{BAD_STYLE, Printer, counted, human_size, visible};
@@ -11,17 +13,30 @@ use crate::session::Session;
 use crate::verb::{Error, ExitStatus};
 
 impl ExportArgs {
-    /// Indexes WARC files, or the silos of the archive.
+    /// Indexes WARC files, or the silos of the archive, or the files of a web archive.
     pub(super) fn index(&self, format: CdxFormat, session: &mut Session) -> Result<ExitStatus, Error> {
-        let archive = if self.from.is_empty() { Some(session.open_archive()?) } else { None };
-        let sources = match &archive {
-            Some(archive) => CdxSources::Silos(archive),
-            None => CdxSources::Files(&self.from),
-        };
+        if !self.from.is_empty() {
+            return self.index_of(&CdxSources::Files(&self.from), format, session);
+        }
+        if detect_layout(&session.root()?) == Some(Layout::WebArchive)
+            && let HistoryReader::WebArchive(archive) = session.open_reader()?
+        {
+            return self.index_of(&CdxSources::WebArchive(archive.files()), format, session);
+        }
+        let archive = session.open_archive()?;
+        self.index_of(&CdxSources::Silos(&archive), format, session)
+    }
+
+    fn index_of(
+        &self,
+        sources: &CdxSources<'_>,
+        format: CdxFormat,
+        session: &mut Session,
+    ) -> Result<ExitStatus, Error> {
         let printer = &mut session.printer;
-        let bar = printer.progress_bytes(Some(bytes_to_index(&sources)?));
+        let bar = printer.progress_bytes(Some(bytes_to_index(sources)?));
         let exported = with_target(self.target(), printer, |target| {
-            Ok(export(&sources, format, target, &|bytes| bar.inc(bytes))?)
+            Ok(export(sources, format, target, &|bytes| bar.inc(bytes))?)
         })?;
         printer.end_progress();
         for CdxFinding { file, finding } in &exported.findings {

@@ -57,7 +57,7 @@ enum ExportFormat {
 /// of all versions become revisions in the order of time. Content that the format cannot hold is
 /// listed. From a Crystal project it makes a copy, as `crystal save-as` does.
 ///
-/// `--format cdxj`, `cdx` and `zipnum` write a sorted index of the archive's silos or, with `--from`,
+/// `--format cdxj`, `cdx` and `zipnum` write a sorted index of the files of the archive or, with `--from`,
 /// of any WARC and ARC files: for each capture its key, its time, and where its record is. Damage in a
 /// file is reported, and the rest of it indexed. `zipnum` makes a folder.
 ///
