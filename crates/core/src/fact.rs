@@ -64,7 +64,7 @@ pub struct Manifest {
 /// The part of a file that a version was imported from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VersionSource {
-    /// The name of the file. A file inside another one is named after it and `!/`.
+    /// The name of the file. A file inside another one is named after it and `!`.
     pub file: String,
     /// The SHA-256 of the file, in hex.
     pub sha256: String,

@@ -91,19 +91,29 @@ pub(crate) fn scan_part<S: ReadAt>(
     let mut part = ScannedPart { findings: reader.take_findings(), ..ScannedPart::default() };
     let mut done = reader.position();
     let mut last = (u64::MAX, 0);
+    let mut before: Option<ExchangeHalf> = None;
     while reader.next_offset().is_none_or(|offset| offset < until) {
         let Some(mut record) = reader.next_record()? else { break };
         let offset = record.offset();
         last = if last.0 == offset { (offset, last.1 + 1) } else { (offset, 0) };
+        let mut half = ExchangeHalf::of(record.header());
         let scanned = scan_record(&mut record, last).map_err(|source| Error::Io { offset, source })?;
         match scanned {
-            RecordScan::Known(record) => part.records.extend(record),
+            RecordScan::Known(record) => {
+                if let (Some(half), Some(IndexableRecord::OtherMethod(_))) = (&mut half, &record) {
+                    half.is_other_method = true;
+                }
+                part.records.extend(record);
+            }
             RecordScan::ReadAgain(form) => {
                 let capture = scan_again(reader, last, form)?;
                 part.records.extend(capture.map(IndexableRecord::Capture));
             }
         }
         reader.finish_record()?;
+        let response = before.as_ref().zip(half.as_ref()).and_then(|(one, other)| one.other_response(other));
+        part.records.extend(response.map(|id| IndexableRecord::OtherMethod(vec![id])));
+        before = half;
         part.findings.append(&mut reader.take_findings());
         let position = reader.position();
         progress(position.saturating_sub(done));
@@ -111,6 +121,38 @@ pub(crate) fn scan_part<S: ReadAt>(
     }
     part.findings.append(&mut reader.take_findings());
     Ok(part)
+}
+
+/// A request or a response that may belong to the record beside it. Some programs write no ids that
+/// say so; then both have one URL and one instant.
+struct ExchangeHalf {
+    url: Vec<u8>,
+    date: Vec<u8>,
+    /// The id, if it is a response.
+    response: Option<IdDigest>,
+    /// Whether it is a request with a method other than GET.
+    is_other_method: bool,
+}
+
+impl ExchangeHalf {
+    fn of(header: &RecordHeader) -> Option<Self> {
+        let id = || header.record_id().map(id_digest);
+        let response = match header.record_type() {
+            RecordType::Request => None,
+            RecordType::Response | RecordType::Revisit => Some(id()?),
+            _ => return None,
+        };
+        let url = header.target_uri()?.to_vec();
+        let date = header.fields.get("WARC-Date")?.to_vec();
+        Some(Self { url, date, response, is_other_method: false })
+    }
+
+    /// The id of the response of these two, if the other is a request with a method other than GET.
+    fn other_response(&self, other: &Self) -> Option<IdDigest> {
+        let is_pair = self.url == other.url && self.date == other.date;
+        let has_other_method = self.is_other_method || other.is_other_method;
+        self.response.xor(other.response).filter(|_| is_pair && has_other_method)
+    }
 }
 
 enum RecordScan {

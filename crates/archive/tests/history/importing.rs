@@ -421,14 +421,14 @@ fn the_files_in_a_package_are_imported() {
     let paths: Vec<&str> = imported.iter().map(|file| file.path.as_str()).collect();
     assert_eq!(
         paths,
-        [format!("{outer}!/archive/1.warc"), format!("{outer}!/inner.wacz!/archive/2.warc.gz")]
+        [format!("{outer}!archive/1.warc"), format!("{outer}!inner.wacz!archive/2.warc.gz")]
     );
     assert!(imported.iter().all(|file| file.findings.is_empty()), "{imported:?}");
     assert_eq!(body_at(&root, "http://e.org/again", 0), "<p>one</p>");
     let reader = reader(&root);
     let info = show::version(&reader, &imported[1].versions[0]).expect("a version");
     let source = show::source(&reader, &info).expect("read").expect("a source");
-    assert_eq!(source.file, "outer.wacz!/inner.wacz!/archive/2.warc.gz");
+    assert_eq!(source.file, "outer.wacz!inner.wacz!archive/2.warc.gz");
     drop(reader);
     assert_sound(&root);
     assert!(import_all(&root, &[path]).iter().all(|file| file.already));

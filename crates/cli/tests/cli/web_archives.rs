@@ -255,15 +255,31 @@ fn responses_to_other_methods_are_no_captures() {
     let files = Files::new();
     let page = response("r1", "2024-01-01T00:00:01Z", "https://lake.example/", PAGE);
     let answer = response("r2", "2024-01-01T00:00:02Z", "https://lake.example/", "posted");
-    let request = record(
-        "WARC-Type: request\r\nWARC-Record-ID: <urn:x:q2>\r\nWARC-Date: 2024-01-01T00:00:02Z\r\n\
-         WARC-Target-URI: https://lake.example/\r\nWARC-Concurrent-To: <urn:x:r2>\r\n\
-         Content-Type: application/http; msgtype=request\r\n",
-        "POST / HTTP/1.1\r\nHost: lake.example\r\n\r\na=b",
-    );
-    let archive = files.write("a.warc", [page, answer, request].concat());
-    assert_eq!(files.text(&archive, &["cat", "https://lake.example/"]), PAGE);
-    assert_eq!(files.objects(&archive, &["log", "https://lake.example/"]).len(), 1);
+    let request = |concurrent: &str| {
+        record(
+            &format!(
+                "WARC-Type: request\r\nWARC-Record-ID: <urn:x:q2>\r\nWARC-Date: 2024-01-01T00:00:02Z\r\n\
+                 WARC-Target-URI: https://lake.example/\r\n{concurrent}\
+                 Content-Type: application/http; msgtype=request\r\n"
+            ),
+            "POST / HTTP/1.1\r\nHost: lake.example\r\n\r\na=b",
+        )
+    };
+    let named = request("WARC-Concurrent-To: <urn:x:r2>\r\n");
+    let unnamed = request("");
+    for (number, records) in [
+        [&page, &answer, &named],
+        [&answer, &page, &named],
+        [&page, &answer, &unnamed],
+        [&page, &unnamed, &answer],
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let archive = files.write(&format!("{number}.warc"), records.map(String::as_str).concat());
+        assert_eq!(files.text(&archive, &["cat", "https://lake.example/"]), PAGE, "{number}");
+        assert_eq!(files.objects(&archive, &["log", "https://lake.example/"]).len(), 1, "{number}");
+    }
 }
 
 #[test]

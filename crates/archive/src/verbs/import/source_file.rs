@@ -23,7 +23,7 @@ const MAX_PACKAGE_FILES: usize = 100_000;
 /// The first bytes of a ZIP archive.
 const ZIP_MAGIC: &[u8] = b"PK";
 /// What separates the name of a package from that of a member.
-const MEMBER_SEPARATOR: &str = "!/";
+const MEMBER_SEPARATOR: &str = "!";
 
 /// Where the bytes of a file to import are.
 #[derive(Clone, Debug, PartialEq, Eq)]
