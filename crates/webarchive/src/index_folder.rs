@@ -27,7 +27,7 @@ use crate::staging::{FilePlace, STAGING_FILE, Staging};
 use crate::version_key::VersionKey;
 
 /// The version of the databases of an index. Another one makes all of them again.
-const INDEX_FORMAT: &str = "web archive index 1\n";
+const INDEX_FORMAT: &str = "web archive index 2\n";
 /// The name of the catalog in the folder of an index.
 pub(crate) const CATALOG_FILE: &str = "catalog.db";
 /// Maximum number of findings of a file that are kept; further ones are counted.

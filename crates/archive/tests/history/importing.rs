@@ -419,10 +419,7 @@ fn the_files_in_a_package_are_imported() {
     let imported = import_all(&root, std::slice::from_ref(&path));
     let outer = path.to_string_lossy();
     let paths: Vec<&str> = imported.iter().map(|file| file.path.as_str()).collect();
-    assert_eq!(
-        paths,
-        [format!("{outer}!archive/1.warc"), format!("{outer}!inner.wacz!archive/2.warc.gz")]
-    );
+    assert_eq!(paths, [format!("{outer}!archive/1.warc"), format!("{outer}!inner.wacz!archive/2.warc.gz")]);
     assert!(imported.iter().all(|file| file.findings.is_empty()), "{imported:?}");
     assert_eq!(body_at(&root, "http://e.org/again", 0), "<p>one</p>");
     let reader = reader(&root);

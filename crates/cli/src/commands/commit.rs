@@ -196,6 +196,7 @@ impl CommitArgs {
                 "parent": done.parent,
                 "captures": done.captures,
                 "changed": done.changed,
+                "gone": done.gone,
                 "left_out": left_out.collect::<Vec<_>>(),
                 "unwritten": done.tree.unwritten.count,
                 "not_in_tree": unwritten_pages.collect::<Vec<_>>(),
@@ -206,7 +207,8 @@ impl CommitArgs {
         }
         session.printer.line(done.version)?;
         let (pages, changed) = (counted(done.captures, "page"), done.changed);
-        session.printer.say(format_args!("{pages} committed, {changed} of them new or changed"));
+        let gone = if done.gone > 0 { format!(", {} gone", done.gone) } else { String::new() };
+        session.printer.say(format_args!("{pages} committed, {changed} of them new or changed{gone}"));
         Ok(())
     }
 

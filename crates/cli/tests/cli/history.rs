@@ -100,7 +100,7 @@ pub(crate) fn two_versions(place: &Place) -> [String; 2] {
         (&().into_json(), &3.into(), &3.into())
     );
     assert_eq!((&second["parent"], &second["captures"]), (&first["version"], &3.into()));
-    assert_eq!(second["changed"], 2);
+    assert_eq!((&first["gone"], &second["changed"], &second["gone"]), (&0.into(), &2.into(), &1.into()));
     [first, second].map(|done| done["version"].as_str().unwrap().to_owned())
 }
 

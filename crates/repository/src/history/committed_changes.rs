@@ -32,12 +32,15 @@ pub struct ChangeCounts {
     /// The number of pages that are new, or differ in more than headers that differ in every
     /// response.
     pub changed: u64,
+    /// The number of pages that are gone.
+    pub gone: u64,
 }
 
 impl AddAssign for ChangeCounts {
     fn add_assign(&mut self, other: Self) {
         self.unchanged += other.unchanged;
         self.changed += other.changed;
+        self.gone += other.gone;
     }
 }
 
@@ -92,6 +95,7 @@ pub fn each_change_since(
             .map(|page| page.url)
             .collect();
         gone.sort_unstable();
+        counts.gone += gone.len() as u64;
         gone.into_iter().try_for_each(|url| each(StateChange::Gone(url)))?;
     }
 }

@@ -96,6 +96,8 @@ pub struct Report {
     pub captures: u64,
     /// Number of pages that are new or differ from those of the parent.
     pub changed: u64,
+    /// Number of pages of the parent's state that are gone.
+    pub gone: u64,
     /// The diff with the parent, which this layout stores with each version, was not made because
     /// one of its bodies is damaged or missing.
     pub lacks_diff: bool,
@@ -146,14 +148,15 @@ pub fn commit(
         }
         HistoryWriter::Moku(_) => write_site_version(history, manifest, stored)?,
     };
-    let WrittenVersion { version, changed, pairs, lacks_diff } = written;
+    let WrittenVersion { version, changes, pairs, lacks_diff } = written;
     let tree = TreeCommit { before: head, parent, rewrites: request.read_all };
     let written = tree.write(history, &pairs);
     history.move_head(head, version).map_err(|source| half_entered_error(version, source))?;
     if let Some((record, pages)) = record {
         record.publish(SeenCommit { version, covers: request.covers.clone(), pages });
     }
-    Ok(Report { version, parent, captures, changed, lacks_diff, left_out, tree: written? })
+    let ChangeCounts { changed, gone, .. } = changes;
+    Ok(Report { version, parent, captures, changed, gone, lacks_diff, left_out, tree: written? })
 }
 
 /// Refuses pages that cannot be committed, and gives each its URL.
@@ -224,8 +227,7 @@ fn store_pages(
 /// A version that HEAD does not name yet.
 struct WrittenVersion {
     version: VersionId,
-    /// Number of pages that are new or differ from those of the parent.
-    changed: u64,
+    changes: ChangeCounts,
     /// Its pages with those of the parent, in a layout with a working tree.
     pairs: Vec<CapturePair>,
     lacks_diff: bool,
@@ -246,12 +248,11 @@ fn write_version(
     let known = stored.known;
     let mut changes = VersionChanges::new(archive, manifest.parent, manifest.time);
     let covered = below.as_deref().filter(|_| !is_beside_parent);
-    let ChangeCounts { unchanged, changed } =
-        add_changes(&mut changes, &manifest, archive, (stored, covered))?;
+    let counts = add_changes(&mut changes, &manifest, archive, (stored, covered))?;
     let scope = if below.is_some() { CoverageScope::Folder } else { CoverageScope::Pages };
-    manifest.coverage = Some(Coverage { scope, complete: true, unchanged: unchanged + known, below });
+    manifest.coverage = Some(Coverage { scope, complete: true, unchanged: counts.unchanged + known, below });
     let version = changes.write_version(manifest)?;
-    Ok(WrittenVersion { version, changed, pairs: Vec::new(), lacks_diff: false })
+    Ok(WrittenVersion { version, changes: counts, pairs: Vec::new(), lacks_diff: false })
 }
 
 /// Adds the pages that differ from the state of the parent. All pages below `covered` that the commit
@@ -328,9 +329,9 @@ fn write_site_version(
     if let Some(url) = duplicate {
         return Err(ArchiveError::DuplicatePage(url));
     }
-    let (pairs, changed) = compare_with_parent(history, &manifest)?;
+    let (pairs, changes) = compare_with_parent(history, &manifest)?;
     let (version, lacks_diff) = write_with_diff(history, &manifest, &pairs)?;
-    Ok(WrittenVersion { version, changed, pairs, lacks_diff })
+    Ok(WrittenVersion { version, changes, pairs, lacks_diff })
 }
 
 /// Returns an error if the archive holds `most_versions` or more. A caller that writes before it
@@ -350,19 +351,20 @@ pub fn check_version_limit(
     Err(RepositoryError::TooManyVersions { found, most, in_silos })
 }
 
-/// The pages of a site with those of the parent, and how many are new or differ.
+/// The pages of a site with those of the parent, and how many changed.
 fn compare_with_parent(
     history: &HistoryWriter,
     manifest: &Manifest,
-) -> Result<(Vec<CapturePair>, u64), RepositoryError> {
-    let (mut pairs, mut changed) = (Vec::new(), 0);
+) -> Result<(Vec<CapturePair>, ChangeCounts), RepositoryError> {
+    let (mut pairs, mut counts) = (Vec::new(), ChangeCounts::default());
     for pair in pairs_with_parent(history, manifest) {
         let pair = pair?;
-        changed += u64::from(matches!(
-            pair.lasting_change(),
-            PageChange::Added | PageChange::Back | PageChange::Changed
-        ));
+        match pair.lasting_change() {
+            PageChange::Added | PageChange::Back | PageChange::Changed => counts.changed += 1,
+            PageChange::Gone | PageChange::Removed => counts.gone += 1,
+            PageChange::Unchanged | PageChange::Unreachable => counts.unchanged += 1,
+        }
         pairs.push(pair);
     }
-    Ok((pairs, changed))
+    Ok((pairs, counts))
 }
