@@ -11,7 +11,7 @@ use super::domain::Domain;
 use super::file::LineEnd;
 use super::read::{domain_of, record_of};
 use super::record::Expectation;
-use varve_yaml::{Value, comments, emit, parse};
+use varve_yaml::{Document, Value, comments, emit, parse};
 
 /// Maximum length of one document in bytes.
 const MAX_DOCUMENT_BYTES: u64 = 16 << 20;
@@ -151,11 +151,46 @@ struct DocumentText {
 }
 
 impl DocumentText {
-    /// Its value; `None` if it is not exactly one document.
-    fn value(&self) -> Option<Value> {
+    /// What is in it; `None` if it is not exactly one document.
+    fn document(&self) -> Option<Document> {
         let mut documents = parse(&self.text).ok()?;
         let only = documents.pop()?;
-        documents.is_empty().then_some(only.value)
+        documents.is_empty().then_some(only)
+    }
+
+    fn value(&self) -> Option<Value> {
+        self.document().map(|document| document.value)
+    }
+}
+
+/// The documents of a text in the usual form, each at its place in the text.
+pub(crate) struct UsualDocuments<'t> {
+    documents: Documents<&'t [u8]>,
+}
+
+impl<'t> UsualDocuments<'t> {
+    pub(crate) fn of(text: &'t str) -> Self {
+        Self { documents: Documents::new(text.as_bytes()) }
+    }
+
+    /// Whether the documents so far are not all there are, because the text has another form.
+    pub(crate) fn is_unusual(&self) -> bool {
+        self.documents.is_unusual
+    }
+}
+
+impl Iterator for UsualDocuments<'_> {
+    type Item = Document;
+
+    fn next(&mut self) -> Option<Document> {
+        let text =
+            self.documents.next_document().inspect_err(|_| self.documents.is_unusual = true).ok()??;
+        let Some(mut document) = text.document() else {
+            self.documents.is_unusual = true;
+            return None;
+        };
+        document.place.line += text.line - 1;
+        Some(document)
     }
 }
 

@@ -6,11 +6,12 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use super::document_stream::UsualDocuments;
 use super::domain::Domain;
 use super::error::DomainFileError;
 use super::read::read;
 use super::record::Expectation;
-use varve_yaml::{Place, Value, comments, emit, parse};
+use varve_yaml::{Place, comments, emit, parse};
 
 /// A domain and its expectations.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,7 +69,12 @@ impl DomainFile {
 
     /// Reads the text of the file for the domain `name`.
     pub fn parse(name: impl Into<String>, text: &str) -> Result<Self, DomainFileError> {
-        let (domain, records) = read(parse(text)?)?;
+        let mut usual = UsualDocuments::of(text);
+        let (domain, records) = match read(&mut usual) {
+            Ok(file) if !usual.is_unusual() => file,
+            // Read whole, which also finds the place of a mistake.
+            _ => read(parse(text)?)?,
+        };
         let (places, records) = records.into_iter().unzip();
         Ok(Self {
             name: name.into(),
@@ -85,8 +91,9 @@ impl DomainFile {
     pub fn text(&self) -> String {
         let records: BTreeMap<&str, &Expectation> =
             self.records.iter().map(|record| (record.path.as_str(), record)).collect();
-        let values: Vec<Value> = records.into_values().map(Expectation::value).collect();
-        let mut text = emit(std::iter::once(&self.domain.value()).chain(&values));
+        // One value at a time: those of all records would be many times the text.
+        let values = records.into_values().map(Expectation::value);
+        let mut text = emit(std::iter::once(self.domain.value()).chain(values));
         if !self.ends_with_line_end {
             text.truncate(text.trim_end_matches('\n').len());
         }

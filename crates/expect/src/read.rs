@@ -17,7 +17,9 @@ use varve_core::BodyId;
 use varve_yaml::{Document, Entry, Kind, Mapping, Place, Scalar, Value};
 
 /// The domain, and each record with its place.
-pub(crate) fn read(documents: Vec<Document>) -> Result<(Domain, Vec<(Place, Expectation)>), DomainFileError> {
+pub(crate) fn read(
+    documents: impl IntoIterator<Item = Document>,
+) -> Result<(Domain, Vec<(Place, Expectation)>), DomainFileError> {
     let mut documents = documents.into_iter().peekable();
     let domain = match documents.next_if(|first| !is_record(&first.value)) {
         Some(first) => domain(mapping(first, "the first document")?.1)?,

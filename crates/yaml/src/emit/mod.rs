@@ -11,6 +11,7 @@ mod style;
 mod tag;
 mod write;
 
+use std::borrow::Borrow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -27,10 +28,10 @@ const MAX_SIMPLE_KEY_BYTES: usize = 128;
 ///
 /// Values that share a list or mapping share it in the text. The parser limits the depth of values;
 /// a caller that builds values itself must limit their depth too, because this function recurses.
-pub fn emit<'a>(documents: impl IntoIterator<Item = &'a Value>) -> String {
+pub fn emit<V: Borrow<Value>>(documents: impl IntoIterator<Item = V>) -> String {
     let mut emitter = Emitter::default();
     for document in documents {
-        emitter.document(document);
+        emitter.document(document.borrow());
     }
     if emitter.open_ended {
         emitter.indicator("...", true, false, false);

@@ -28,11 +28,7 @@ pub fn fmt<E: From<UrlsError>>(
     let _editing = database.edit()?;
     let mut claims = HashMap::new();
     for path in database.paths()? {
-        let formatted = one(database, &path, check, on_loss).map(|(mut formatted, file)| {
-            formatted.remarks.extend(repeated_claims(&mut claims, &file));
-            formatted
-        });
-        each(formatted)?;
+        each(one(database, &path, &mut claims, check, on_loss))?;
     }
     Ok(())
 }
@@ -57,12 +53,15 @@ fn repeated_claims(claims: &mut HashMap<String, String>, file: &DomainFile) -> V
 fn one(
     database: &UrlDatabase,
     path: &Path,
+    claims: &mut HashMap<String, String>,
     check: bool,
     on_loss: super::OnLoss<'_>,
-) -> Result<(Formatted, DomainFile), UrlsError> {
-    let loaded = database.load_to_format(path)?;
-    let remarks = loaded.file.remarks();
-    let text = loaded.file.clone().canonical().text();
+) -> Result<Formatted, UrlsError> {
+    let mut loaded = database.load_to_format(path)?;
+    let mut remarks = loaded.file.remarks();
+    remarks.extend(repeated_claims(claims, &loaded.file));
+    loaded.file = loaded.file.canonical();
+    let text = loaded.file.text();
     let differs = loaded.text != text;
     if differs {
         super::tell_of_comments(&loaded, on_loss);
@@ -70,5 +69,5 @@ fn one(
             database.save_text(path, &text)?;
         }
     }
-    Ok((Formatted { path: path.to_owned(), differs, remarks }, loaded.file))
+    Ok(Formatted { path: path.to_owned(), differs, remarks })
 }

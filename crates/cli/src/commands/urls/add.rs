@@ -14,6 +14,8 @@ use crate::verb::{Error, ExitStatus, Session};
 
 /// URLs requested before the results are written, so that an interrupted run loses little.
 const ADD_BATCH_SIZE: usize = 500;
+/// URLs added without a request at a time. Each time, the files are read and written again.
+const OFFLINE_BATCH_SIZE: usize = 200_000;
 
 /// Add URLs with their current responses
 ///
@@ -66,11 +68,12 @@ impl UrlsAddArgs {
         let request =
             Request { fixed: self.fixed, categories: self.category.clone(), new_domain: self.domain_file };
         let web = prober.as_ref().map(|prober| prober as &dyn Prober);
+        let batch_size = if self.offline { OFFLINE_BATCH_SIZE } else { ADD_BATCH_SIZE };
         let mut outcome = ExitStatus::Done;
         let mut arguments = UrlArguments::new(self.urls.clone());
         loop {
             let printer = &mut session.printer;
-            let UrlBatch { urls, is_valid } = arguments.next_batch(ADD_BATCH_SIZE, printer)?;
+            let UrlBatch { urls, is_valid } = arguments.next_batch(batch_size, printer)?;
             if !is_valid {
                 outcome = ExitStatus::Incomplete;
             }
