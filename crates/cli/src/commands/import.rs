@@ -211,7 +211,7 @@ fn print_file(path: &Path, imported: &FileImported, printer: &mut Printer) -> Re
         several => counted(several.len() as u64, "version"),
     };
     printer.line(format_args!(
-        "{path}: {}, {}, {} of them new, {} beside them, {}, {version}",
+        "{path}: {}, {}, {} of them new, {} other, {}, {version}",
         counted(imported.records, "record"),
         counted(imported.captures, "capture"),
         imported.new,

@@ -27,7 +27,7 @@ pub(super) const VERB_FIELDS: &[JsonVerb] = &[
                     ("records", "number", "records that were read"),
                     ("captures", "number", "captures among them"),
                     ("new", "number", "captures that the archive did not have"),
-                    ("other", "number", "records that are no captures, and were kept beside them"),
+                    ("other", "number", "records that are no captures, kept as metadata"),
                     ("bytes", "number", "bytes of the file"),
                     (
                         "with_user_info",

@@ -54,7 +54,7 @@ fn a_warc_file_is_imported_read_and_searched() {
     let body = "<html><body><p>Sediment of the lake.</p></body></html>";
     fs::write(scene.path("site.warc"), response("http://e.org/", 1, body)).unwrap();
     let said = scene.data(&["import", "site.warc", "-m", "the crawl", "--author", "Ada"]);
-    assert!(said.starts_with("site.warc: 1 record, 1 capture, 1 of them new, 0 beside them"), "{said}");
+    assert!(said.starts_with("site.warc: 1 record, 1 capture, 1 of them new, 0 other"), "{said}");
     let log = scene.data(&["log"]);
     assert!(log.contains("the crawl") && log.contains("Ada") && log.contains("2020-01-01 00:00:01"), "{log}");
     assert_eq!(scene.data(&["cat", "http://e.org/"]), body);

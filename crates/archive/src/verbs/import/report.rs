@@ -23,7 +23,7 @@ pub struct FileImported {
     pub captures: u64,
     /// Captures that the archive did not have.
     pub new: u64,
-    /// Records that are no captures, and were kept beside them.
+    /// Records that are no captures, kept as metadata.
     pub other: u64,
     /// The length of the file in bytes.
     pub bytes: u64,
