@@ -1,7 +1,7 @@
 //! `/export.wacz`: a page with everything that it embeds, as a WACZ file.
 //!
 //! It is made in a temporary file and sent from there, so its length is known and memory does not
-//! grow with it. Only what was captured is in it: nothing is fetched.
+//! grow with it. It has captures only: nothing is fetched.
 
 use std::fs::File;
 use std::io::{self, BufReader, Seek};
