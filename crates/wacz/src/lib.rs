@@ -9,7 +9,7 @@
 //! refused, what a member inflates to is limited to the size that it declares, and the directory
 //! and each JSON text have a maximum size. Damage is a [`ZipFinding`] with an offset. A file without
 //! its directory, as a download that broke off, is read from its local headers.
-//! [`write`] makes packages of stored members in one pass.
+//! [`mod@write`] makes packages of stored members in one pass.
 //!
 //! The crate `zip` was declined here: it reads through one position where readers of ranges need
 //! many, reports no offsets, and opens nothing without a directory.
