@@ -8,7 +8,7 @@
 use std::io::{self, BufRead, Read, Write};
 
 use super::domain::Domain;
-use super::file::LineEnd;
+use super::line_end::LineEnd;
 use super::read::{domain_of, record_of};
 use super::record::Expectation;
 use varve_yaml::{Document, Value, comments, emit, parse};
@@ -55,14 +55,7 @@ pub(crate) fn scan(reader: impl BufRead, mut each: impl FnMut(&str)) -> io::Resu
             if domain_of(value).is_none() {
                 return Ok(Streamed::Unusual);
             }
-            if document
-                .text
-                .lines()
-                .next()
-                .is_some_and(|line| document.text[line.len()..].starts_with("\r\n"))
-            {
-                line_end = LineEnd::CrLf;
-            }
+            line_end = LineEnd::of(&document.text);
         } else {
             let Some(record) = record_of(value) else { return Ok(Streamed::Unusual) };
             if last.as_ref().is_some_and(|last| *last >= record.path) {

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use super::document_stream::UsualDocuments;
 use super::domain::Domain;
 use super::error::DomainFileError;
+use super::line_end::LineEnd;
 use super::read::read;
 use super::record::Expectation;
 use varve_yaml::{Place, comments, emit, parse};
@@ -30,16 +31,6 @@ pub struct DomainFile {
     pub comments: Vec<u64>,
     /// Where each record begins in the text that was read.
     places: Vec<Place>,
-}
-
-/// How lines end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LineEnd {
-    /// As on Unix.
-    #[default]
-    Lf,
-    /// As on Windows.
-    CrLf,
 }
 
 /// A remark on a file that is valid but unusual.
@@ -80,7 +71,7 @@ impl DomainFile {
             name: name.into(),
             domain,
             records,
-            line_end: if has_crlf(text) { LineEnd::CrLf } else { LineEnd::Lf },
+            line_end: LineEnd::of(text),
             ends_with_line_end: text.is_empty() || text.ends_with('\n'),
             comments: comments(text),
             places,
@@ -200,11 +191,6 @@ impl DomainFile {
         }
         remarks
     }
-}
-
-/// Whether the first line ends as on Windows.
-fn has_crlf(text: &str) -> bool {
-    text.find('\n').is_some_and(|at| text[..at].ends_with('\r'))
 }
 
 #[cfg(test)]
